@@ -1,0 +1,3 @@
+"""Helix Desktop: an agent's context, kept small, kept whole, and kept in sight."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Runs turns: the only place where events come into being."""

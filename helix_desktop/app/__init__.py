@@ -1,0 +1,1 @@
+"""Names the concrete parts, starts and stops the process."""

@@ -1,0 +1,1 @@
+"""What the model sees: pure rules over a log of events. No Qt, no I/O, no clock."""

@@ -1,0 +1,58 @@
+"""Content addresses and the marker that stands for a cached output."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+HEX_DIGITS = 64
+LEAST_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
+_FIRST_LINE_CAP = 60
+_TARGET_CAP = 60
+_PREFIX = re.compile(r"[0-9a-f]{1,64}")
+
+
+def digest_of(data: bytes) -> str:
+    """The SHA-256 of `data` as 64 lower-case hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` is 64 lower-case hex digits."""
+    return len(text) == HEX_DIGITS and _PREFIX.fullmatch(text) is not None
+
+
+def is_prefix(text: str) -> bool:
+    """Whether `text` could begin a digest."""
+    return _PREFIX.fullmatch(text) is not None
+
+
+def first_line(text: str, cap: int = _FIRST_LINE_CAP) -> str:
+    """The first line of `text` that says something, at most `cap` characters."""
+    for line in text[:4096].splitlines():
+        words = " ".join(line.split())
+        if any(sign.isalnum() for sign in words):
+            return words if len(words) <= cap else words[: cap - 1] + "…"
+    return ""
+
+
+def size_text(size: int) -> str:
+    """A size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
+    if size < 1024:
+        return f"{size} B"
+    if size < 1024 * 1024:
+        return f"{max(1, round(size / 1024))} KB"
+    return f"{size / (1024 * 1024):.1f} MB"
+
+
+def handle(digest: str) -> str:
+    """The bare marker of a digest (CONTEXT.md 3.1); the tool's name is never prefixed."""
+    return f'[CACHED] recall_cached_content("{digest}")'
+
+
+def marker(digest: str, tool: str, target: str, size: int, line: str) -> str:
+    """The marker with its one-line description: what stands in the window for a cached output."""
+    where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
+    named = " ".join(part for part in (tool, where) if part)
+    said = f', "{line}"' if line else ""
+    return " ".join(f"{handle(digest)} {named}, {size_text(size)}{said}".split())

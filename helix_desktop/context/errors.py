@@ -1,0 +1,118 @@
+"""Errors a person can act on: what happened, why, and what to do.
+
+HelixError
+├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
+├── StoreError
+│   ├── StoreLocked, StoreClosed, StoreUnreadable, StoreWriteFailed
+│   └── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
+├── ModelError
+│   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
+├── ToolError                                               told to the agent as the tool's answer
+└── RequestInvalid, RequestTooLarge, CompactionRefused      the context engine says no
+"""
+
+from __future__ import annotations
+
+
+class HelixError(Exception):
+    """Something a person is told: what happened, why, and what to do."""
+
+    def __init__(self, what: str, why: str = "", fix: str = "") -> None:
+        super().__init__(" ".join(part for part in (what, why, fix) if part))
+        self.what, self.why, self.fix = what, why, fix
+
+
+class DataDirUnusable(HelixError):
+    """The data directory cannot be created, read or written."""
+
+
+class SettingsDamaged(HelixError):
+    """A settings file is not what it should be; the damaged file is kept aside."""
+
+
+class WorkspaceMissing(HelixError):
+    """A workspace's folder is not there, or no workspace has that name."""
+
+
+class StoreError(HelixError):
+    """The workspace's store could not do what was asked."""
+
+
+class StoreLocked(StoreError):
+    """Another process owns the store."""
+
+    def __init__(self, what: str, owner_pid: int | None, why: str = "", fix: str = "") -> None:
+        super().__init__(what, why, fix)
+        self.owner_pid = owner_pid
+
+
+class StoreClosed(StoreError):
+    """The store was closed before the call."""
+
+
+class StoreUnreadable(StoreError):
+    """The store's files are damaged or of an unknown format."""
+
+
+class StoreWriteFailed(StoreError):
+    """The disk refused a write; nothing of the refused batch counts as stored."""
+
+
+class DigestUnknown(StoreError):
+    """This workspace holds no content of that digest."""
+
+    def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
+        super().__init__(what, why, fix)
+        self.near = near
+
+
+class DigestAmbiguous(StoreError):
+    """A digest prefix fits several contents."""
+
+    def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
+        super().__init__(what, why, fix)
+        self.near = near
+
+
+class ContentDamaged(StoreError):
+    """The stored bytes no longer have the digest they were stored under."""
+
+
+class ContentTooLarge(StoreError):
+    """A content is over the store's cap."""
+
+
+class ModelError(HelixError):
+    """A model call failed for good."""
+
+
+class ModelUnreachable(ModelError):
+    """The model's server did not answer, also after retries."""
+
+
+class ModelRefused(ModelError):
+    """The model's server refused the request: key, name or parameters."""
+
+
+class ModelOverflow(ModelError):
+    """The model's server says that the request is larger than the window."""
+
+
+class ModelNonsense(ModelError):
+    """The model's server answered with something that is no answer."""
+
+
+class ToolError(HelixError):
+    """A tool could not do what the agent asked; the agent is told."""
+
+
+class RequestInvalid(HelixError):
+    """The next request would break the wire format's rules and cannot be repaired."""
+
+
+class RequestTooLarge(HelixError):
+    """The next request does not fit the window, also after everything allowed was tried."""
+
+
+class CompactionRefused(HelixError):
+    """A handover would not help, or what came back is not acceptable."""

@@ -1,0 +1,101 @@
+"""Messages, requests and answers, in a form that belongs to no provider."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Role = Literal["system", "user", "assistant", "tool"]
+Stop = Literal["end", "calls", "length", "filter", "stopped"]
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A tool call as the model wrote it; arguments are its JSON text, verbatim."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of a request; `calls` on assistants only, `call_id` and `name` on tools only."""
+
+    role: Role
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    verbatim: dict[str, Any] | None = None
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """A tool as the model is told of it; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What is sent to a model in one call."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens as the provider reported them; `cached` is the part of `input` it had cached."""
+
+    input: int
+    output: int
+    cached: int = 0
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    """A model and its room, in tokens; `reserve` is kept free for the answer."""
+
+    provider: str
+    name: str
+    window: int = 128_000
+    reserve: int = 4_096
+    demo: bool = False
+
+    @property
+    def label(self) -> str:
+        """PROVIDER/NAME, as the command line takes it."""
+        return f"{self.provider}/{self.name}"
+
+
+class TextArrived(msgspec.Struct, frozen=True):
+    """A piece of the answer's text."""
+
+    text: str
+
+
+class ReasoningArrived(msgspec.Struct, frozen=True):
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+class Retrying(msgspec.Struct, frozen=True):
+    """The call failed and is made again; everything that arrived so far is void."""
+
+    attempt: int
+    wait_s: float
+    reason: str
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A whole answer: always the last thing a stream yields."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    usage: Usage | None = None
+    stop: Stop = "end"
+    verbatim: dict[str, Any] | None = None
+
+
+Arrival = TextArrived | ReasoningArrived | Retrying | Answer

@@ -1,0 +1,56 @@
+"""What a tool gives back, and what must be approved before it runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Decision = Literal["once", "always", "deny"]
+ANY = "*"
+
+
+class ToolResult(msgspec.Struct, frozen=True):
+    """A tool's answer: the whole output in bytes, and what it was about.
+
+    `shown` is the form for the window when the tool itself pages or shortens; empty means the whole output.
+    `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
+    """
+
+    content: bytes
+    ok: bool = True
+    exit_code: int | None = None
+    target: str = ""
+    shown: str = ""
+    recalled: str = ""
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A saved approval: this tool on exactly this subject, or on any subject (`*`)."""
+
+    tool: str
+    subject: str
+
+    def covers(self, ask: ApprovalAsk) -> bool:
+        """Whether the rule answers the question with yes."""
+        return self.tool == ask.tool and self.subject in (ANY, ask.subject)
+
+    @property
+    def text(self) -> str:
+        """The rule as a person reads it."""
+        return f"{self.tool}: any" if self.subject == ANY else f"{self.tool}: {self.subject}"
+
+
+class ApprovalAsk(msgspec.Struct, frozen=True):
+    """A question to the person: may this call run?
+
+    `subject` is what a rule is bound to (the exact command, or the path of a file edit); `detail` shows
+    exactly what would happen (the command, or the diff); `rule` is what "always" would save.
+    """
+
+    call_id: str
+    tool: str
+    subject: str
+    summary: str
+    detail: str
+    rule: Rule

@@ -1,0 +1,1 @@
+"""One LevelDB per workspace: content, events, handovers, references."""

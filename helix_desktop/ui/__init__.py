@@ -1,0 +1,1 @@
+"""The window: shows sessions, sends intents."""

@@ -1,0 +1,1 @@
+"""Workspaces and sessions on screen."""

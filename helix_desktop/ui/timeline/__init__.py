@@ -1,0 +1,1 @@
+"""Handovers and sweeps as cards, with undo."""

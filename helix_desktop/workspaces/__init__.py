@@ -1,0 +1,1 @@
+"""Which project folders there are, and their records."""
