@@ -52,12 +52,20 @@ class Attachment(msgspec.Struct, frozen=True):
     size: int
 
 
+class MessageQueued(Fact, frozen=True, tag="message-queued"):
+    """The person sent a message while the agent was busy; it is not in the window yet."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
 class UserSpoke(Fact, frozen=True, tag="user-spoke"):
-    """The person sent a message; it begins a turn, or joins the running one."""
+    """The person's message entered the window and began a turn; `queued` is the seq it had waited under."""
 
     text: str
     tokens: int
     attachments: tuple[Attachment, ...] = ()
+    queued: int = 0
 
 
 class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
@@ -188,6 +196,7 @@ class Redone(Fact, frozen=True, tag="redone"):
 Event = (
     SessionStarted
     | SessionRenamed
+    | MessageQueued
     | UserSpoke
     | AssistantSpoke
     | ApprovalGiven
@@ -217,6 +226,6 @@ def digests_in(event: Event) -> tuple[str, ...]:
             found = (digest, recalled)
         case HandoverMade(index=index):
             found = (index,)
-        case UserSpoke(attachments=attachments):
+        case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
             found = tuple(one.digest for one in attachments)
     return tuple(dict.fromkeys(one for one in found if one))

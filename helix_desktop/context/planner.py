@@ -1,0 +1,87 @@
+"""The planner: what to do about the window before the next request."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context import cut as cuts
+from helix_desktop.context import sweep
+from helix_desktop.context.budget import Gauge
+from helix_desktop.context.cut import Cut
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.transcript import Transcript
+
+BREAKER = 3  # failures in a row after which only the person can start a handover (invariant 6)
+_LONGEST_BACKOFF = 2  # the cooldown doubles twice at most: 60, 120, 240 s
+SUMMARY_TOKENS = 1_200  # what the six sections and the index line are taken to need
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """Turn these outputs into markers now."""
+
+    masked: tuple[int, ...]
+    saved: int
+
+
+class Handover(msgspec.Struct, frozen=True):
+    """Hand over up to this cut."""
+
+    cut: Cut
+
+
+def sweep_due(transcript: Transcript, policy: Policy) -> Sweep | None:
+    """The sweep that pays now, if any."""
+    masked = sweep.due(transcript, policy)
+    return Sweep(masked, sweep.saving_of(transcript, masked)) if masked else None
+
+
+def sweep_all(transcript: Transcript, policy: Policy) -> Sweep | None:
+    """Everything but the newest two steps: for a request that does not fit, or a person who asks."""
+    masked = tuple(one.seq for one in sweep.ripe(transcript, policy, protect_steps=0))
+    return Sweep(masked, sweep.saving_of(transcript, masked)) if masked else None
+
+
+def handover_due(transcript: Transcript, policy: Policy, gauge: Gauge, now: int) -> Handover | None:
+    """The handover whose four conditions hold (CONTEXT.md 3.3), if any; `now` in milliseconds.
+
+    Pressure; none in progress (the caller's to know); the cooldown since the last one, doubled per failure;
+    enough closed messages before the cut.
+    """
+    if not policy.enabled or gauge.pressure != "compact" or breaker_open(transcript):
+        return None
+    if now - transcript.last_compaction_at < cooldown_ms(transcript, policy):
+        return None
+    cut = cuts.choose(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
+    if cut is None or cut.messages < policy.handover_least_messages:
+        return None
+    return Handover(cut)
+
+
+def handover_now(transcript: Transcript, policy: Policy, gauge: Gauge) -> Handover | None:
+    """The handover that is possible, whatever time and size say: by hand, or because nothing else fits."""
+    cut = cuts.choose(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
+    return Handover(cut) if cut is not None else None
+
+
+def worth(transcript: Transcript, policy: Policy, gauge: Gauge, cut: Cut) -> bool:
+    """Whether a handover at this cut can free its least share of the window (invariant 6)."""
+    return gain(transcript, policy, gauge, cut) >= gauge.window * policy.handover_least_gain
+
+
+def gain(transcript: Transcript, policy: Policy, gauge: Gauge, cut: Cut) -> int:
+    """Tokens that a handover at this cut is expected to free, by the deterministic bounds of its parts."""
+    held = transcript.handover
+    standing = held[1].tokens if held else 0
+    newly = SUMMARY_TOKENS + policy.ledger_tokens
+    return round((cut.tokens + standing - newly) * gauge.ratio)
+
+
+def cooldown_ms(transcript: Transcript, policy: Policy) -> int:
+    """Milliseconds to wait since the last handover, undo or failure; doubled for each failure in a row."""
+    doublings = min(transcript.failures, _LONGEST_BACKOFF)
+    return policy.handover_cooldown_s * 1000 << doublings
+
+
+def breaker_open(transcript: Transcript) -> bool:
+    """Whether failures in a row have stopped handovers until the person starts one."""
+    return transcript.failures >= BREAKER

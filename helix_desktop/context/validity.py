@@ -1,0 +1,78 @@
+"""Request validity: the rules of the chat wire format, as a linter and a repair (invariant 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.context.message import Message
+
+UNANSWERED = "(no answer was recorded for this call)"
+
+
+def problems(messages: Sequence[Message]) -> list[str]:
+    """What is wrong with a request's messages, in words; empty when it may be sent."""
+    found: list[str] = []
+    spoken = [message for message in messages if message.role != "system"]
+    if any(message.role == "system" for message in messages[1:]):
+        found.append("a system message stands behind the first place")
+    if not spoken or spoken[0].role != "user":
+        found.append("the first message is not from the user")
+    if spoken and spoken[-1].role == "assistant":
+        found.append("the last message is the assistant's")
+    waiting: list[str] = []
+    for number, message in enumerate(messages):
+        found += [f"message {number}: {text}" for text in _message_problems(message, waiting)]
+        waiting = _waiting(message, waiting)
+    if waiting:
+        found.append(f"calls without an answer: {', '.join(waiting)}")
+    return found
+
+
+def _message_problems(message: Message, waiting: list[str]) -> list[str]:
+    found = []
+    if message.role == "tool":
+        if message.call_id not in waiting:
+            found.append(f"an answer without its call: {message.call_id}")
+    elif waiting:
+        found.append(f"stands before the answers of {', '.join(waiting)}")
+    if not message.text.strip() and not (message.role == "assistant" and message.calls):
+        found.append("empty text")
+    ids = [call.id for call in message.calls]
+    if len(set(ids)) != len(ids):
+        found.append("two calls share an id")
+    if message.calls and message.role != "assistant":
+        found.append("calls in a message that is not the assistant's")
+    return found
+
+
+def _waiting(message: Message, waiting: list[str]) -> list[str]:
+    if message.role == "tool":
+        return [one for one in waiting if one != message.call_id]
+    return [call.id for call in message.calls]
+
+
+def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The nearest valid request: open calls answered as such, stray answers and empty messages dropped."""
+    kept: list[Message] = []
+    waiting: list[tuple[str, str]] = []
+    for message in messages:
+        if message.role == "tool":
+            if message.call_id in [one for one, _ in waiting]:
+                waiting = [pair for pair in waiting if pair[0] != message.call_id]
+                kept.append(message if message.text.strip() else _with_text(message))
+            continue
+        kept += [_answer(*pair) for pair in waiting]
+        waiting = []
+        if message.text.strip() or message.calls:
+            kept.append(message)
+            waiting = [(call.id, call.name) for call in message.calls]
+    kept += [_answer(*pair) for pair in waiting]
+    return tuple(kept)
+
+
+def _answer(call_id: str, name: str) -> Message:
+    return Message("tool", UNANSWERED, call_id=call_id, name=name)
+
+
+def _with_text(message: Message) -> Message:
+    return Message("tool", "(no output)", call_id=message.call_id, name=message.name)
