@@ -1,0 +1,30 @@
+# A thin wrapper: every command is one of ./helix, which also works where make is missing.
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench screenshots doctor lock clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## Set up, then start the app (without a display: the guided demo, pictures in build/demo)
+	@./helix run
+
+test: ## Set up, check, then run the whole test suite
+	@./helix test
+
+check: ## Format, lint, types and import rules
+	@./helix check
+
+bench: ## Measure, and print one table of figures
+	@./helix bench
+
+screenshots: ## Picture every screen, light and dark, into build/screenshots
+	@./helix screenshots
+
+doctor: ## Say what is there and what is missing
+	@./helix doctor
+
+lock: ## Resolve pyproject.toml into requirements.txt and requirements-dev.txt
+	@./helix lock
+
+clean: ## Remove what was built; .venv and the person's data stay
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,92 @@
+"""Where things live: the bundled resources and the person's data directory."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import platformdirs
+
+from helix_desktop.context.errors import DataDirUnusable
+
+APP_DIR_NAME = "helix-desktop"
+DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def resources_dir() -> Path:
+    """Give the folder with fonts, icons and tokenizers: of a frozen app, an installed wheel or a checkout.
+
+    Raises FileNotFoundError when the installation is incomplete.
+    """
+    frozen = getattr(sys, "_MEIPASS", None)
+    roots = ([Path(frozen)] if frozen else []) + [_PACKAGE, _PACKAGE.parent]
+    for root in roots:
+        if (root / "resources" / "tokenizers").is_dir():
+            return root / "resources"
+    tried = ", ".join(map(str, roots))
+    raise FileNotFoundError(f"no resources folder in {tried}; install Helix Desktop again")
+
+
+@dataclass(frozen=True, slots=True)
+class DataDir:
+    """The one folder that Helix Desktop writes its own data into."""
+
+    root: Path
+
+    @classmethod
+    def locate(cls, explicit: Path | None, environ: Mapping[str, str]) -> DataDir:
+        """Choose the folder: the one given, else HELIX_DATA_DIR, else the system's place for user data.
+
+        Touches no disk. A relative folder counts from the current one; "~" is the home folder.
+        """
+        named = explicit or environ.get(DATA_DIR_VARIABLE, "").strip()
+        if named:
+            return cls(Path(os.path.abspath(os.path.expanduser(named))))
+        return cls(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
+
+    @property
+    def settings_file(self) -> Path:
+        """The person's settings, for all workspaces."""
+        return self.root / "settings.toml"
+
+    @property
+    def workspaces_dir(self) -> Path:
+        """The folder with one folder per workspace."""
+        return self.root / "workspaces"
+
+    @property
+    def logs_dir(self) -> Path:
+        """The folder of the log files."""
+        return self.root / "logs"
+
+    def workspace(self, uuid: UUID | str) -> Path:
+        """Give the folder of one workspace.
+
+        Raises ValueError for anything but a UUID, so that no name can lead out of `workspaces_dir`.
+        """
+        return self.workspaces_dir / str(UUID(str(uuid)))
+
+    def ensure(self) -> None:
+        """Create the folder and those inside it, private to this user, and prove that it can be written.
+
+        Raises DataDirUnusable.
+        """
+        try:
+            for folder in (self.root, self.workspaces_dir, self.logs_dir):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # Permission bits can lie (read-only mounts, quotas, root): only a written byte proves it.
+                with tempfile.TemporaryFile(dir=folder) as probe:
+                    probe.write(b"helix")
+        except OSError as error:
+            raise DataDirUnusable(
+                f"The data directory {self.root} cannot be used.",
+                f"{error.strerror or error}.",
+                f"Make it writable, or choose another one with --data-dir or {DATA_DIR_VARIABLE}.",
+            ) from error

@@ -1,0 +1,184 @@
+"""The commands of ./helix: set up what a command needs, then run it. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import qt_libraries
+from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
+
+ROOT = Path(__file__).resolve().parent.parent
+HERE = Environment(ROOT)
+
+CHECKS = {
+    "format": ("ruff", "format", "--check", "--quiet", "."),
+    "lint": ("ruff", "check", "--quiet", "."),
+    "types": ("mypy", "--no-error-summary"),
+    "imports": ("lint-imports", "--no-logo"),
+}
+
+Command = Callable[[Sequence[str]], int]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Start the app; without a display and without arguments, the guided demo into build/demo."""
+    _set_up("run")
+    if arguments or _has_display():
+        _become("-m", "helix_desktop", *arguments)
+    _become("-m", "helix_desktop", "demo", "--out", str(Path("build", "demo")))
+
+
+def test(arguments: Sequence[str]) -> int:
+    """Check, then run the whole suite; with arguments, only pytest with them."""
+    _set_up("test")
+    checked = 0 if arguments else _check()
+    # After the checks and on its own stream: pytest's summary is the last line of a good run.
+    tested = _call("-m", "pytest", *arguments)
+    return tested or checked
+
+
+def check(arguments: Sequence[str]) -> int:
+    """Look at format, lint, types and import rules."""
+    _set_up("test")
+    return _check()
+
+
+def bench(arguments: Sequence[str]) -> int:
+    """Measure, and print one table of figures."""
+    _set_up("test")
+    _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
+
+
+def screenshots(arguments: Sequence[str]) -> int:
+    """Picture every screen, light and dark, into build/screenshots."""
+    _set_up("run")
+    _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
+
+
+def doctor(arguments: Sequence[str]) -> int:
+    """Say what is there and what is missing, and change nothing."""
+    display = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
+    free = shutil.disk_usage(ROOT).free / 1e9
+    found = [
+        (True, "python", sys.version.split()[0]),
+        (True, "display", display or "none: the app runs offscreen"),
+        (free > 1, "disk", f"{free:.1f} GB free (set-up takes about 1)"),
+    ]
+    for need in LOCKS:
+        lacking = qt_libraries.missing_packages(need, os.environ)
+        found.append((not lacking, f"libraries to {need}", " ".join(lacking) or "all there"))
+        found.append((HERE.holds(need), f"lock to {need}", f"{LOCKS[need]}, installed by ./helix {need}"))
+    for good, what, detail in found:
+        sys.stdout.write(f"{'ok     ' if good else 'MISSING'}  {what:<18} {detail}\n")
+    return 0 if all(good for good, _, _ in found) else 1
+
+
+def lock(arguments: Sequence[str]) -> int:
+    """Resolve pyproject.toml into the two locks; --upgrade takes newer versions."""
+    with tempfile.TemporaryDirectory() as folder:
+        tool = Environment(Path(folder))
+        _must(sys.executable, "-m", "venv", str(Path(folder, ".venv")))
+        _must(str(tool.python), "-m", "pip", "install", "--quiet", "uv")
+        for need, name in LOCKS.items():
+            group = ["--group", "dev"] if need == "test" else []
+            resolve = ["-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
+            # A lock names what, never where from: no address of any registry comes into the project.
+            bare = ["--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-header"]
+            _must(str(tool.python), *resolve, *bare, *group, *arguments, "pyproject.toml", "-o", name)
+    return 0
+
+
+def show_help(arguments: Sequence[str]) -> int:
+    """List the commands."""
+    sys.stdout.write("Usage: ./helix COMMAND [ARGUMENTS]\n\n")
+    for name, command in COMMANDS.items():
+        sys.stdout.write(f"  {name:<12} {command.__doc__}\n")
+    return 0
+
+
+COMMANDS: dict[str, Command] = {
+    "run": run,
+    "test": test,
+    "check": check,
+    "bench": bench,
+    "screenshots": screenshots,
+    "doctor": doctor,
+    "lock": lock,
+    "help": show_help,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and give its exit code: 1 when set-up fails, 2 for a command that does not exist."""
+    name, rest = (arguments[0], arguments[1:]) if arguments else ("help", [])
+    command = COMMANDS.get("help" if name in {"-h", "--help"} else name)
+    if command is None:
+        say(f"there is no command {name!r}. `./helix help` lists them.")
+        return 2
+    os.chdir(ROOT)
+    try:
+        return command(rest)
+    except SetupFailed as failed:
+        say(str(failed))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _set_up(need: str) -> None:
+    qt_libraries.ensure(need, os.environ)
+    HERE.ensure(need)
+
+
+def _has_display() -> bool:
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _environ() -> dict[str, str]:
+    environ = clean_environ()
+    if not _has_display() and sys.platform.startswith("linux"):
+        environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    return environ
+
+
+def _call(*arguments: str) -> int:
+    sys.stdout.flush()
+    return subprocess.run([str(HERE.python), *arguments], env=_environ(), check=False).returncode
+
+
+def _become(*arguments: str) -> NoReturn:
+    """Give this process to the environment's Python, so that signals reach it; does not come back."""
+    sys.stdout.flush()
+    os.execve(str(HERE.python), [str(HERE.python), *arguments], _environ())
+
+
+def _must(*command: str) -> None:
+    if call(*command):
+        raise SetupFailed(f"`{' '.join(command)}` failed (see above).")
+
+
+def _check() -> int:
+    failed = 0
+    for name, command in CHECKS.items():
+        start = time.monotonic()
+        line = [str(HERE.python.with_name(command[0])), *command[1:]]
+        done = subprocess.run(line, env=_environ(), capture_output=True, text=True, check=False)
+        verdict = "failed" if done.returncode else "ok"
+        sys.stdout.write(f"check {name:<8} {verdict:<6} {time.monotonic() - start:5.1f} s\n")
+        if done.returncode:
+            failed = 1
+            sys.stdout.write(f"{done.stdout}{done.stderr}\n")
+        sys.stdout.flush()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,137 @@
+"""The virtual environment of a checkout: made once, installed from the lock when the lock has changed."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+# What a command needs, and the lock that holds it. The second holds all of the first.
+LOCKS = {"run": "requirements.txt", "test": "requirements-dev.txt"}
+
+
+class SetupFailed(Exception):
+    """Set-up cannot go on; the message says what, why and what to do."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The virtual environment in `.venv` of a checkout."""
+
+    root: Path
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.root / ".venv" / "bin" / "python"
+
+    def ensure(self, need: str) -> None:
+        """Make it hold what `need` ("run" or "test") needs; does nothing when it already does.
+
+        Raises SetupFailed.
+        """
+        if self.holds(need):
+            return
+        with self._alone():
+            if not self.holds(need):
+                self._make()
+                self._install(need)
+
+    def holds(self, need: str) -> bool:
+        """Tell whether what `need` needs is installed, as the lock says today."""
+        return self.python.exists() and any(self._is_stamped(have) for have in ("test", need))
+
+    def _is_stamped(self, need: str) -> bool:
+        stamp = self._stamp(need)
+        return stamp.is_file() and stamp.read_text(encoding="utf-8") == self._wanted(need)
+
+    def _stamp(self, need: str) -> Path:
+        return self.root / ".venv" / f"helix-{need}.stamp"
+
+    def _wanted(self, need: str) -> str:
+        digest = hashlib.sha256()
+        for name in ("pyproject.toml", LOCKS[need]):
+            digest.update((self.root / name).read_bytes())
+        return digest.hexdigest()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one set-up at a time into this checkout; the others wait, then find it done."""
+        (self.root / "build").mkdir(exist_ok=True)
+        with (self.root / "build" / "setup.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("another set-up is running in this checkout; waiting for it")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _make(self) -> None:
+        if self._works():
+            return
+        say(f"creating .venv with Python {sys.version.split()[0]}")
+        # Resolved: this may be running on the very environment that is cleared. Cleared: what is left of an
+        # interrupted or moved environment is worth nothing.
+        base = str(Path(sys.executable).resolve())
+        if call(base, "-m", "venv", "--clear", str(self.root / ".venv")):
+            raise SetupFailed(
+                "could not create .venv (see above). Free some disk space, or check the rights."
+            )
+
+    def _works(self) -> bool:
+        probe = "import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))"
+        if not self.python.exists():
+            return False
+        return call(str(self.python), "-c", probe) == 0
+
+    def _install(self, need: str) -> None:
+        for stamp in map(self._stamp, LOCKS):
+            stamp.unlink(missing_ok=True)
+        say(f"installing from {LOCKS[need]} (a few minutes the first time)")
+        start = time.monotonic()
+        pip = (
+            str(self.python),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-input",
+        )
+        # Whole lock, only wheels, every hash checked: nothing is built and nothing unnamed comes in.
+        exact = (
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "--no-deps",
+            "-r",
+            str(self.root / LOCKS[need]),
+        )
+        if call(*pip, *exact):
+            raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
+        self._stamp(need).write_text(self._wanted(need), encoding="utf-8")
+        say(f"installed in {time.monotonic() - start:.0f} s")
+
+
+def call(*command: str) -> int:
+    """Run a command of the set-up, its output going to standard error, and give its exit code."""
+    return subprocess.run(command, env=clean_environ(), stdout=sys.stderr, check=False).returncode
+
+
+def clean_environ() -> dict[str, str]:
+    """Give the environment variables without those that would lead Python or pip elsewhere."""
+    unwanted = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "__PYVENV_LAUNCHER__"}
+    return {name: value for name, value in os.environ.items() if name not in unwanted}
+
+
+def say(text: str) -> None:
+    """Tell the person what set-up does, on standard error: standard output belongs to the command."""
+    sys.stderr.write(f"helix: {text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,93 @@
+"""The system libraries that Qt's wheel does not carry: missed by loading, installed with apt if root."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from environment import SetupFailed, say
+
+# Shared library -> Debian package. Measured on a bare Debian 12 with PySide6-Essentials 6.11.
+OFFSCREEN = {
+    "libGL.so.1": "libgl1",
+    "libEGL.so.1": "libegl1",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libfreetype.so.6": "libfreetype6",
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libX11.so.6": "libx11-6",
+}
+X11 = {
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libxcb-shape.so.0": "libxcb-shape0",
+    "libxcb-randr.so.0": "libxcb-randr0",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-xkb.so.1": "libxcb-xkb1",
+    "libX11-xcb.so.1": "libx11-xcb1",
+}
+WAYLAND = {
+    "libwayland-client.so.0": "libwayland-client0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+    "libwayland-egl.so.1": "libwayland-egl1",
+}
+
+
+def missing_packages(need: str, environ: Mapping[str, str]) -> list[str]:
+    """List the Debian packages that `need` ("run" or "test") lacks for this kind of display."""
+    if not sys.platform.startswith("linux"):
+        return []
+    wanted = dict(OFFSCREEN)
+    if need == "test" or environ.get("DISPLAY"):
+        wanted |= X11
+    if environ.get("WAYLAND_DISPLAY"):
+        wanted |= WAYLAND
+    lacking = [package for library, package in wanted.items() if not _loads(library)]
+    if need == "test" and not shutil.which("Xvfb"):
+        lacking.append("xvfb")
+    return lacking
+
+
+def ensure(need: str, environ: Mapping[str, str]) -> None:
+    """Have every library that `need` needs: as root install what lacks, else say the exact command.
+
+    Raises SetupFailed.
+    """
+    lacking = missing_packages(need, environ)
+    if not lacking:
+        return
+    command = f"apt-get install -y --no-install-recommends {' '.join(lacking)}"
+    if not shutil.which("apt-get"):
+        raise SetupFailed(f"Qt needs system libraries; Debian calls them {' '.join(lacking)}. Install yours.")
+    if os.geteuid() != 0:
+        raise SetupFailed(f"Qt needs system libraries. Install them, then call this again:  sudo {command}")
+    say(f"installing system libraries for Qt: {' '.join(lacking)}")
+    _apt("apt-get update")
+    _apt(command)
+    if still := missing_packages(need, environ):
+        raise SetupFailed(f"installed, but still not loading: {' '.join(still)}. See apt's output above.")
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _apt(command: str) -> None:
+    quiet = [*command.split(), "-qq"]
+    environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    # apt talks on standard output, which belongs to the command that was asked for.
+    done = subprocess.run(quiet, env=environ, stdout=sys.stderr, check=False)
+    if done.returncode:
+        raise SetupFailed(f"`{command}` failed (see above). Run it by hand, then call this again.")

@@ -1,0 +1,130 @@
+"""Where things live: resources are found, the data directory is chosen, made and proven."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import stat
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.config import paths
+from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.context.errors import DataDirUnusable
+
+VOCABULARIES = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+
+
+@pytest.mark.parametrize(("name", "expected"), VOCABULARIES.items())
+def test_vocabularies_are_those_that_tiktoken_would_download(name: str, expected: str) -> None:
+    """The bundled bytes have the digest that tiktoken itself demands of its download."""
+    data = (resources_dir() / "tokenizers" / f"{name}.tiktoken").read_bytes()
+    assert hashlib.sha256(data).hexdigest() == expected
+    demanded = importlib.util.find_spec("tiktoken_ext.openai_public")
+    assert demanded is not None
+    assert demanded.origin is not None
+    assert f'expected_hash="{expected}"' in Path(demanded.origin).read_text(encoding="utf-8")
+
+
+def test_a_checkout_finds_its_own_resources() -> None:
+    """The resources of a checkout lie beside the package."""
+    found = resources_dir()
+    assert {entry.name for entry in found.iterdir()} >= {"fonts", "icons", "licences", "tokenizers"}
+
+
+def test_a_frozen_app_finds_the_unpacked_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyInstaller names its folder in sys._MEIPASS."""
+    (tmp_path / "resources" / "tokenizers").mkdir(parents=True)
+    monkeypatch.setattr("sys._MEIPASS", str(tmp_path), raising=False)
+    assert resources_dir() == tmp_path / "resources"
+
+
+def test_an_installed_wheel_finds_the_resources_inside_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wheel carries resources inside the package."""
+    (tmp_path / "helix_desktop" / "resources" / "tokenizers").mkdir(parents=True)
+    monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "helix_desktop")
+    assert resources_dir() == tmp_path / "helix_desktop" / "resources"
+
+
+def test_missing_resources_say_where_they_were_sought(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An incomplete installation is named, with the folders that were tried."""
+    monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "helix_desktop")
+    with pytest.raises(FileNotFoundError, match="install Helix Desktop again"):
+        resources_dir()
+
+
+def test_the_folder_given_wins_over_the_environment(tmp_path: Path) -> None:
+    """--data-dir, then HELIX_DATA_DIR, then the system's place."""
+    environ = {"HELIX_DATA_DIR": str(tmp_path / "environ")}
+    assert DataDir.locate(tmp_path / "given", environ).root == tmp_path / "given"
+    assert DataDir.locate(None, environ).root == tmp_path / "environ"
+    assert DataDir.locate(None, {"HELIX_DATA_DIR": " "}).root.name == "helix-desktop"
+    assert DataDir.locate(None, {}).root.is_absolute()
+
+
+def test_relative_and_home_folders_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later change of the current folder must not move the data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert DataDir.locate(Path("data"), {}).root == tmp_path / "data"
+    assert DataDir.locate(None, {"HELIX_DATA_DIR": "~/data"}).root == tmp_path / "home" / "data"
+
+
+def test_ensure_makes_private_folders_and_leaves_nothing_else(tmp_path: Path) -> None:
+    """The folders exist, belong to this user alone, and hold no trace of the probe; twice is fine."""
+    data = DataDir(tmp_path / "deep" / "data")
+    data.ensure()
+    data.ensure()
+    assert sorted(entry.name for entry in data.root.iterdir()) == ["logs", "workspaces"]
+    assert not list(data.logs_dir.iterdir())
+    assert stat.S_IMODE(data.root.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
+    """No write permission: said at once, not at the first write."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    with pytest.raises(DataDirUnusable):
+        DataDir(closed / "data").ensure()
+
+
+def test_a_file_in_the_way_is_refused_with_what_why_and_fix(tmp_path: Path) -> None:
+    """The error names the folder, the reason and both ways out."""
+    (tmp_path / "data").write_text("a file", encoding="utf-8")
+    with pytest.raises(DataDirUnusable) as refused:
+        DataDir(tmp_path / "data").ensure()
+    assert str(tmp_path / "data") in refused.value.what
+    assert refused.value.why == "File exists."
+    assert "--data-dir" in refused.value.fix
+    assert "HELIX_DATA_DIR" in refused.value.fix
+
+
+def test_a_workspace_folder_bears_its_uuid() -> None:
+    """A UUID and its text lead to the same folder."""
+    data, uuid = DataDir(Path("data")), uuid4()
+    assert data.workspace(uuid) == data.workspace(str(uuid).upper()) == data.workspaces_dir / str(uuid)
+
+
+@given(st.text())
+def test_no_name_leads_out_of_the_workspaces_folder(name: str) -> None:
+    """Anything but a UUID is refused; what is accepted stays directly inside."""
+    data = DataDir(Path("data"))
+    try:
+        folder = data.workspace(name)
+    except ValueError:
+        return
+    assert folder.parent == data.workspaces_dir
+    assert str(UUID(folder.name)) == folder.name
