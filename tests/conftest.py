@@ -1,0 +1,185 @@
+"""Ground rules of every test: offscreen, offline, no real keychain, nothing left behind, no surprise errors.
+
+A test of coroutines runs on asyncio's own loop. One that touches widgets runs on the Qt loop, like the app:
+
+    @pytest.mark.qt_loop
+    async def test_sending(qtbot: QtBot) -> None: ...
+
+A test that shows an error being logged says which: `@pytest.mark.expect_errors("part of the message")`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Before any test can make an application or ask a keychain, and for child processes too.
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+for _leading_out in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+    os.environ.pop(_leading_out, None)
+    os.environ.pop(_leading_out.upper(), None)
+
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, max_examples=60, database=None, print_blob=True
+)
+settings.register_profile("deep", deadline=None, max_examples=2_000, database=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+_THREAD_GRACE_S = 2.0
+
+
+class _Network:
+    """Refuses every address but loopback, and remembers it: code that retries would hide the refusal."""
+
+    def __init__(self) -> None:
+        self.refused: list[str] = []
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Look at one audit event of the interpreter; raises PermissionError for an address outside."""
+        if event in {"socket.connect", "socket.sendto"}:
+            host = arguments[1][0] if isinstance(arguments[1], tuple) else None
+        elif event == "socket.getaddrinfo":
+            host = arguments[0]
+        else:
+            return
+        if not _is_loopback(host):
+            self.refused.append(str(host))
+            raise PermissionError(f"tests speak to loopback only, not to {host}")
+
+
+def _is_loopback(host: object) -> bool:
+    # None and "": any local address; unix sockets have no host.
+    if host in {None, "", b"", "localhost", b"localhost"}:
+        return True
+    try:
+        return ip_address(host.decode() if isinstance(host, bytes) else str(host)).is_loopback
+    except ValueError:
+        return False
+
+
+class _Errors(logging.Handler):
+    """Collects log records at ERROR and above."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one record as text."""
+        self.messages.append(f"{record.name}: {record.getMessage()}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Guard the network for the whole run: an audit hook cannot be taken off again."""
+    network = _Network()
+    config.stash[_NETWORK] = network
+    sys.addaudithook(network)
+
+
+_NETWORK = pytest.StashKey[_Network]()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give Qt-loop tests the application first: the loop is made from it."""
+    if metafunc.definition.get_closest_marker("qt_loop") and "qapp" not in metafunc.fixturenames:
+        metafunc.fixturenames.insert(0, "qapp")
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Choose the loop a coroutine test runs on: Qt's for the marker qt_loop, else asyncio's own."""
+    if item.get_closest_marker("qt_loop"):
+        return {"qt": _new_qt_loop}
+    return {"asyncio": asyncio.new_event_loop}
+
+
+def _new_qt_loop() -> asyncio.AbstractEventLoop:
+    from PySide6.QtWidgets import QApplication
+    from qasync import QEventLoop
+
+    # The factory takes no arguments; pytest-qt's qapp has made the application by now.
+    loop: asyncio.AbstractEventLoop = QEventLoop(QApplication.instance())  # noqa: TID251 - see above
+    return loop
+
+
+@pytest.fixture(autouse=True)
+def _own_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test, and what it starts, out of the person's own data."""
+    monkeypatch.setenv("HELIX_DATA_DIR", str(tmp_path / "helix-data"))
+
+
+@pytest.fixture(autouse=True)
+def _only_loopback(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that tried to leave this machine, also when the code under test hid the refusal."""
+    refused = request.config.stash[_NETWORK].refused
+    refused.clear()
+    yield
+    assert not refused, f"tried to reach {', '.join(refused)}"
+
+
+@pytest.fixture(autouse=True)
+def _no_unexpected_errors(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail on a log record at ERROR that the marker expect_errors does not name."""
+    errors = _Errors()
+    logging.getLogger().addHandler(errors)
+    yield
+    logging.getLogger().removeHandler(errors)
+    marker = request.node.get_closest_marker("expect_errors")
+    expected = marker.args if marker else ()
+    surprising = [text for text in errors.messages if not any(re.search(part, text) for part in expected)]
+    assert not surprising, "logged errors:\n" + "\n".join(surprising)
+
+
+@pytest.fixture(autouse=True)
+def _no_leaked_threads() -> Iterator[None]:
+    """Fail on a thread that would keep the process alive."""
+    before = set(threading.enumerate())
+    yield
+    leaked = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+    deadline = time.monotonic() + _THREAD_GRACE_S
+    for thread in leaked:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    alive = [thread.name for thread in leaked if thread.is_alive()]
+    assert not alive, f"threads left running: {', '.join(alive)}"
+
+
+@pytest.fixture(autouse=True)
+def _no_leaked_windows() -> Iterator[None]:
+    """Fail on a top-level widget that the test made and nobody closed; costs nothing without Qt's widgets."""
+    before = _windows()
+    yield
+    if len(_windows()) > len(before):
+        gc.collect()
+        _delete_what_waits_for_it()
+        # Only the objects themselves tell an old window from a new one: an address may be used again.
+        leaked = [repr(window) for window in _windows() if window not in before]
+        assert not leaked, f"windows left open: {', '.join(leaked)}"
+
+
+def _windows() -> list[object]:
+    if "PySide6.QtWidgets" not in sys.modules:
+        return []
+    from PySide6.QtWidgets import QApplication
+
+    # A window with a parent goes with it.
+    return [window for window in QApplication.topLevelWidgets() if window.parent() is None]
+
+
+def _delete_what_waits_for_it() -> None:
+    from PySide6.QtCore import QCoreApplication, QEvent
+
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)

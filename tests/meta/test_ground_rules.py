@@ -1,0 +1,119 @@
+"""The rules of tests/conftest.py hold: each guard fails a test that breaks its rule, and only that one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+import keyring
+import keyring.errors
+import pytest
+from pytestqt.qtbot import QtBot
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = Path(__file__).parent.parent / "conftest.py"
+
+BREAKING = """
+    import builtins, logging, socket, threading, time
+    from PySide6.QtWidgets import QWidget
+    def test_thread(): threading.Thread(target=time.sleep, args=(3,), daemon=False).start()
+    def test_window(qapp): builtins.kept = QWidget()
+    def test_error(): logging.getLogger("helix").error("it broke")
+    def test_address():
+        try: socket.create_connection(("192.0.2.1", 80), 1)
+        except OSError: pass
+    def test_name():
+        try: socket.getaddrinfo("example.org", 80)
+        except OSError: pass
+"""
+
+COMPLAINTS = [
+    "threads left running",
+    "windows left open",
+    "logged errors",
+    "tried to reach 192.0.2.1",
+    "tried to reach example.org",
+]
+
+
+def test_breaking_a_rule_fails_and_says_which(pytester: pytest.Pytester) -> None:
+    """Each test itself passes; its guard fails it, once, with the reason."""
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
+    pytester.makepyfile(BREAKING)
+    # Its own process: an audit hook stays for good, and Qt's application is one per process.
+    outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    outcome.assert_outcomes(passed=len(COMPLAINTS), errors=len(COMPLAINTS))
+    outcome.stdout.fnmatch_lines([f"*{complaint}*" for complaint in COMPLAINTS])
+
+
+def test_keeping_the_rules_passes(pytester: pytest.Pytester) -> None:
+    """Joined threads, closed windows, named errors and loopback are fine."""
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
+    pytester.makepyfile("""
+        import logging, socket, threading
+        import pytest
+        from PySide6.QtWidgets import QWidget
+        def test_thread():
+            thread = threading.Thread(target=int); thread.start(); thread.join()
+        def test_window(qtbot):
+            window = QWidget(); qtbot.addWidget(window); window.show()
+        @pytest.mark.expect_errors("it broke")
+        def test_error(): logging.getLogger("helix").error("it broke")
+        def test_loopback():
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                socket.create_connection(server.getsockname(), 1).close()
+                server.accept()[0].close()
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=4)
+
+
+def test_no_keychain_answers() -> None:
+    """A test that forgets to bring a keychain of its own meets none."""
+    with pytest.raises(keyring.errors.NoKeyringError):
+        keyring.get_password("helix-desktop", "anything")
+
+
+def test_data_goes_into_the_tests_own_folder(tmp_path: Path) -> None:
+    """Every test has a data directory of its own, which does not exist yet."""
+    data = Path(os.environ["HELIX_DATA_DIR"])
+    assert data.is_relative_to(tmp_path)
+    assert not data.exists()
+
+
+@pytest.mark.qt_loop
+async def test_coroutines_run_on_the_qt_loop(qtbot: QtBot) -> None:
+    """The marker qt_loop gives timers, signals and sockets one loop."""
+    from PySide6.QtCore import QTimer
+
+    loop = asyncio.get_running_loop()
+    fired = loop.create_future()
+    QTimer.singleShot(1, lambda: fired.set_result("qt"))
+    assert await asyncio.wait_for(fired, 5) == "qt"
+    assert type(loop).__module__.startswith("qasync")
+
+
+@pytest.mark.qt_loop
+async def test_the_qt_loop_is_made_anew_for_each_test() -> None:
+    """A second Qt loop in one process works, with sockets and threads too."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readline())
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(echo, "127.0.0.1", 0, family=socket.AF_INET) as server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(b"hello\n")
+        assert await asyncio.wait_for(reader.readline(), 5) == b"hello\n"
+        writer.close()
+        await writer.wait_closed()
+    assert await asyncio.to_thread(lambda: 7) == 7
+
+
+async def test_other_coroutines_run_without_qt() -> None:
+    """Without the marker the loop is asyncio's own."""
+    assert type(asyncio.get_running_loop()).__module__.startswith("asyncio")

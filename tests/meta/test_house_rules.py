@@ -1,0 +1,242 @@
+"""The house rules that no linter knows: sizes, docstrings, reasons beside exceptions, words that stay out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ROOT / "helix_desktop"
+
+MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 500, 60, 20
+
+# Written in pieces, so that this file is not its own finding.
+REGISTRIES = "|".join(["pypi" + r"\.org", "python" + "hosted", "npm" + r"js\.(?:org|com)", "/simp" + "le/"])
+MACHINE = r"(?<![\w.~])/(?:ro" + r"ot|wo" + r"rk|opt/whe" + r"els|opt/py" + r"pi|tmp/bri" + r"ef)\b/?[\w.]"
+LEFTOVERS = "|".join(["# TO" + "DO", "TO" + "DO:", "FIX" + "ME", "lorem ip" + "sum", "Magic" + "Mock"])
+MAKING = "|".join(
+    ["co-auth" + "ored-by", "generated wi" + "th", "as an a" + "i ", "my bri" + "ef", "HOU" + "SE.md"]
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """List the files of the project: what git tracks, or would."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    paths = (ROOT / name for name in listed.stdout.split("\0") if name)
+    return tuple(sorted(path for path in paths if path.is_file()))
+
+
+def sources(*rooms: str) -> list[Path]:
+    """List the Python files of the named top-level folders."""
+    return [path for path in tracked() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in rooms]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Parse one file."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    """Give every tracked text file with its text; licences and what is not text stay out."""
+    for path in tracked():
+        if path.parent.name == "licences" or path.suffix in {".tiktoken", ".ttf", ".png"}:
+            continue
+        try:
+            yield path, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+
+
+def where(path: Path, node: ast.stmt | ast.expr | None = None) -> str:
+    """Name a place as an editor can open it."""
+    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
+
+
+def found(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> list[str]:
+    """List the places in the project's texts where a pattern occurs."""
+    wanted = re.compile(pattern, flags)
+    return [
+        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, hit.start()) + 1}: {hit.group()}"
+        for path, text in texts()
+        for hit in wanted.finditer(text)
+    ]
+
+
+def test_files_are_short() -> None:
+    """A file has at most 500 lines."""
+    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in _all_sources()}
+    assert not [f"{where(path)} {size}" for path, size in sizes.items() if size > MAX_FILE_LINES]
+
+
+def test_functions_are_short() -> None:
+    """A function has at most 60 lines, its docstring included."""
+    long = [
+        f"{where(path, node)} {node.name}"
+        for path in _all_sources()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, Function) and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
+    ]
+    assert not long
+
+
+def test_classes_are_small() -> None:
+    """A class has at most 20 methods."""
+    large = [
+        f"{where(path, node)} {node.name}"
+        for path in _all_sources()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+        and sum(isinstance(member, Function) for member in node.body) > MAX_METHODS
+    ]
+    assert not large
+
+
+def test_modules_say_what_they_are() -> None:
+    """Each module that holds anything opens with a docstring."""
+    mute = [
+        where(path) for path in _all_sources() if parsed(path).body and not ast.get_docstring(parsed(path))
+    ]
+    assert not mute
+
+
+def test_public_names_say_what_they_are() -> None:
+    """Each public function, class and method of the product has a docstring."""
+    mute = [
+        f"{where(path, node)} {node.name}"
+        for path in sources("helix_desktop", "packaging")
+        for node in _public(parsed(path).body)
+        if not ast.get_docstring(node)
+    ]
+    assert not mute
+
+
+def test_no_nested_event_loops() -> None:
+    """A dialog's exec() in a coroutine hangs every other task, and processEvents re-enters slots."""
+    nested = [
+        where(path, node)
+        for path in sources("helix_desktop")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"exec", "exec_", "processEvents"}
+    ]
+    assert not nested
+
+
+def test_context_reads_no_clock_and_opens_no_file() -> None:
+    """import-linter keeps modules out of context; these come without an import of their own."""
+    impure = [
+        where(path, node)
+        for path in sources("helix_desktop")
+        if path.is_relative_to(PRODUCT / "context")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and (
+            (isinstance(node.func, ast.Name) and node.func.id in {"open", "input", "print"})
+            or (
+                isinstance(node.func, ast.Attribute) and node.func.attr in {"now", "utcnow", "today", "uuid4"}
+            )
+        )
+    ]
+    assert not impure
+
+
+def test_every_exception_from_a_rule_has_its_reason() -> None:
+    """`# noqa: RULE - reason` and `# type: ignore[code] - reason`, on the line, never for a whole file."""
+    bare = [
+        f"{where(path)}:{number} {line.strip()}"
+        for path in _all_sources()
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"#\s*(?:ruff:\s*|flake8:\s*)?noqa|#\s*type:\s*ignore|#\s*mypy:", line)
+        and not re.search(
+            r"# (?:noqa: [A-Z]+\d+(?:, [A-Z]+\d+)*|type: ignore\[[\w, -]+\])(?: -|  #) \w.{7,}", line
+        )
+    ]
+    assert not bare
+
+
+def test_no_registry_and_no_machine_is_named() -> None:
+    """The project names what it needs, never where one machine fetched or kept it."""
+    assert not found(REGISTRIES)
+    assert not found(MACHINE)
+
+
+def test_nothing_is_left_for_later() -> None:
+    """No notes to oneself, no filler text, no words about how the project was made."""
+    assert not found(LEFTOVERS)
+    assert not found(MAKING, re.IGNORECASE)
+
+
+def test_every_floor_below_the_window_is_kept_free_of_qt() -> None:
+    """The contract lists its modules one by one; a new room must not be forgotten there."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = config["tool"]["importlinter"]["contracts"]
+    guarded = next(set(one["source_modules"]) for one in contracts if one["name"].startswith("Qt:"))
+    rooms = {f"helix_desktop.{init.parent.name}" for init in PRODUCT.glob("*/__init__.py")}
+    assert rooms - guarded == {"helix_desktop.app", "helix_desktop.ui"}
+
+
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])
+def test_locks_pin_and_hash_everything(lock: str) -> None:
+    """Each entry has one exact version and at least one SHA-256; there are no options and no addresses."""
+    text = (ROOT / lock).read_text(encoding="utf-8").replace("\\\n", " ")
+    entries = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    assert len(entries) > 20
+    entry = re.compile(r"[a-z0-9-]+==[\w.]+( ; [^-]+?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*")
+    assert not [line for line in entries if not entry.fullmatch(line)]
+    assert "://" not in text
+
+
+def test_locks_agree() -> None:
+    """What the app runs on is what it was tested on."""
+    run, dev = (
+        set(re.findall(r"^([a-z0-9-]+==[\w.]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+        for name in ("requirements.txt", "requirements-dev.txt")
+    )
+    assert run < dev
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"])
+def test_commands_that_are_told_exist(page: str) -> None:
+    """Every `make X` and `./helix X` of a page is a command."""
+    if not (ROOT / page).exists():
+        pytest.skip(f"there is no {page}")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    quoted = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    door = (ROOT / "packaging" / "door.py").read_text(encoding="utf-8")
+    commands = set(re.findall(r'^    "(\w+)": \w+,$', door, re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z]+)", quoted)) <= targets
+    assert set(re.findall(r"\./helix ([a-z]+)", quoted)) <= commands
+
+
+def _all_sources() -> list[Path]:
+    return sources("helix_desktop", "tests", "packaging")
+
+
+def _public(body: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
+    """Give the public definitions, methods included; Qt's own camelCase methods are documented by Qt."""
+    for node in body:
+        if not isinstance(node, Function | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        again = {ast.unparse(mark).rpartition(".")[2] for mark in node.decorator_list}
+        if isinstance(node, Function) and (node.name != node.name.lower() or again & {"overload", "setter"}):
+            continue
+        yield node
+        if isinstance(node, ast.ClassDef):
+            yield from _public(node.body)
