@@ -1,0 +1,81 @@
+"""Runs every tests/benchmarks/bench_*.py in a process of its own and prints one table of their figures.
+
+Each has `main() -> list[tuple[str, float, str]]`: name of the figure, figure, unit or meaning.
+Names given as arguments choose among them: `run.py chat store`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TIME_LIMIT_S = 900
+
+Figure = tuple[str, float, str]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print; gives 1 when any benchmark failed."""
+    if arguments[:1] == ["--one"]:
+        return _one(Path(arguments[1]), Path(arguments[2]))
+    chosen = [path for path in sorted(HERE.glob("bench_*.py")) if not arguments or path.stem[6:] in arguments]
+    failed = []
+    rows: list[tuple[str, str, str, str]] = []
+    for path in chosen:
+        sys.stderr.write(f"measuring {path.stem[6:]} ...\n")
+        figures = _measure(path)
+        if figures is None:
+            failed.append(path.name)
+        rows += [(path.stem[6:], name, f"{figure:,.3g}", unit) for name, figure, unit in figures or []]
+    sys.stdout.write(_table(rows))
+    if failed:
+        sys.stdout.write(f"failed: {', '.join(failed)}\n")
+    return 1 if failed or not chosen else 0
+
+
+def _measure(path: Path) -> list[Figure] | None:
+    """Run one benchmark alone: no import, cache or crash of another one touches its figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder, "figures.json")
+        environ = os.environ | {"PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(Path(folder, "data"))}
+        line = [sys.executable, str(HERE / "run.py"), "--one", str(path), str(answer)]
+        try:
+            # What it prints goes beside the table, not into it.
+            subprocess.run(line, env=environ, cwd=ROOT, stdout=sys.stderr, timeout=TIME_LIMIT_S, check=True)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            sys.stderr.write(f"{path.name}: {error}\n")
+            return None
+        return [(name, figure, unit) for name, figure, unit in json.loads(answer.read_text(encoding="utf-8"))]
+
+
+def _one(path: Path, answer: Path) -> int:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    answer.write_text(json.dumps(module.main()), encoding="utf-8")
+    return 0
+
+
+def _table(rows: Sequence[tuple[str, str, str, str]]) -> str:
+    if not rows:
+        return "no figures\n"
+    head = ("benchmark", "what", "figure", "unit")
+    what, name, figure = (max(len(row[column]) for row in (head, *rows)) for column in range(3))
+    lines = [f"{row[0]:<{what}}  {row[1]:<{name}}  {row[2]:>{figure}}  {row[3]}" for row in (head, *rows)]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
