@@ -1,0 +1,301 @@
+"""Markdown to typed blocks: no HTML, no images, and only links that a person may safely open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+LINK_SCHEMES = ("http://", "https://", "mailto:")
+_BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A run of words in one style; `link` is a target with an allowed scheme, or empty."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    strike: bool = False
+    code: bool = False
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A paragraph, heading, list item line or rule; `indent` and `quote` are nesting depths."""
+
+    spans: tuple[Span, ...] = ()
+    heading: int = 0
+    indent: int = 0
+    quote: int = 0
+    marker: str = ""
+    rule: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Leaves that flow as one text."""
+
+    leaves: tuple[Leaf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A fenced or indented block of code."""
+
+    text: str
+    info: str = ""
+    indent: int = 0
+
+
+Cell: TypeAlias = tuple[Span, ...]
+Alignment: TypeAlias = Literal["left", "center", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first row is its header."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    alignments: tuple[Alignment, ...]
+    indent: int = 0
+
+
+Block: TypeAlias = Prose | Code | Table
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A top-level piece of a text (a list is one chunk per item), with its first line and token."""
+
+    line: int
+    blocks: tuple[Block, ...]
+    fence: str = field(default="", compare=False)
+
+
+def allowed_link(target: str) -> str:
+    """The target when its scheme may be opened on a click (http, https, mailto), else nothing."""
+    return target if target.strip().lower().startswith(LINK_SCHEMES) else ""
+
+
+class MarkdownReader:
+    """Parses text; keeps the link references it has met, so that a stream can use them later."""
+
+    def __init__(self) -> None:
+        self._parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+        self._parser.disable(["html_block", "html_inline"])
+        self._parser.validateLink = _any_link  # type: ignore[method-assign]  # schemes are checked per span
+        self.references: dict[str, Any] = {}
+
+    def read(self, text: str) -> list[Chunk]:
+        """The chunks of a text, in order."""
+        tokens = self._parser.parse(text, self.references)
+        return [chunk for group in _top_level(tokens) if (chunk := _chunk(group)).blocks]
+
+
+def read_markdown(text: str) -> list[Chunk]:
+    """The chunks of a finished text, in order."""
+    return MarkdownReader().read(text)
+
+
+def read_typed(text: str) -> list[Chunk]:
+    """The chunks of what a person typed: only code is marked up, every other sign stays as typed."""
+    parser = MarkdownIt("zero").enable(["fence", "backticks"])
+    chunks = []
+    for group in _top_level(parser.parse(text)):
+        chunk = _chunk(group)
+        chunks.append(replace(chunk, blocks=tuple(_keep_lines(block) for block in chunk.blocks)))
+    return chunks
+
+
+def _keep_lines(block: Block) -> Block:
+    if not isinstance(block, Prose):
+        return block
+    return Prose(tuple(replace(leaf, spans=tuple(_own_links(leaf.spans))) for leaf in block.leaves))
+
+
+def _any_link(_target: str) -> bool:
+    return True
+
+
+def _top_level(tokens: Sequence[Token]) -> Iterable[list[Token]]:
+    """Groups of tokens: one per top-level block, lists taken apart into items."""
+    group: list[Token] = []
+    opener: Token | None = None
+    for token in tokens:
+        is_list = token.type in ("bullet_list_open", "ordered_list_open")
+        if token.level == 0 and is_list:
+            opener = token
+        elif token.level == 0 and opener is not None:
+            opener = None
+        else:
+            group.append(token)
+            ends = token.nesting != 1 and token.level == (0 if opener is None else 1)
+            if ends:
+                yield group if opener is None else [opener, *group]
+                group = []
+
+
+def _chunk(group: list[Token]) -> Chunk:
+    flat = _Flattener()
+    for token in group:
+        flat.take(token)
+    first = next((token for token in group if token.map and token.type != "bullet_list_open"), group[0])
+    if group[0].type == "ordered_list_open":
+        first = group[1]
+    line = first.map[0] if first.map else 0
+    fence = group[0].markup if group[0].type == "fence" else ""
+    return Chunk(line, flat.blocks(), fence)
+
+
+class _Flattener:
+    """Walks the tokens of one chunk and writes flat blocks with their nesting depths."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._leaves: list[Leaf] = []
+        self._indent = 0
+        self._quote = 0
+        self._heading = 0
+        self._marker = ""
+        self._rows: list[list[Cell]] = []
+        self._alignments: list[Alignment] = []
+        self._in_cell = False
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Everything written so far."""
+        self._close_prose()
+        return tuple(self._blocks)
+
+    def take(self, token: Token) -> None:
+        """Write one token."""
+        kind = token.type
+        if kind == "inline":
+            self._inline(token)
+        elif kind in ("fence", "code_block"):
+            self._code(token)
+        elif kind == "hr":
+            self._leaves.append(Leaf(rule=True, indent=self._indent, quote=self._quote))
+        elif kind in ("th_open", "td_open", "tr_open", "table_open", "table_close"):
+            self._table(token)
+        else:
+            self._nest(token)
+
+    def _nest(self, token: Token) -> None:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._indent += 1
+            case "bullet_list_close" | "ordered_list_close":
+                self._indent -= 1
+            case "list_item_open":
+                self._marker = f"{token.info}{token.markup}" if token.info else "•"
+            case "list_item_close":
+                self._flush_marker()
+            case "blockquote_open":
+                self._quote += 1
+            case "blockquote_close":
+                self._quote -= 1
+            case "heading_open":
+                self._heading = int(token.tag[1])
+            case "heading_close":
+                self._heading = 0
+
+    def _inline(self, token: Token) -> None:
+        spans = tuple(_spans(token.children or ()))
+        if self._in_cell:
+            self._rows[-1].append(spans)
+            self._in_cell = False
+            return
+        self._leaves.append(Leaf(spans, self._heading, self._indent, self._quote, self._marker))
+        self._marker = ""
+
+    def _flush_marker(self) -> None:
+        if self._marker:
+            self._leaves.append(Leaf((), 0, self._indent, self._quote, self._marker))
+            self._marker = ""
+
+    def _code(self, token: Token) -> None:
+        self._flush_marker()
+        self._close_prose()
+        text = token.content.removesuffix("\n")
+        self._blocks.append(Code(text, token.info.strip(), self._indent))
+
+    def _table(self, token: Token) -> None:
+        match token.type:
+            case "table_open":
+                self._flush_marker()
+                self._close_prose()
+                self._rows, self._alignments = [], []
+            case "tr_open":
+                self._rows.append([])
+            case "th_open" | "td_open":
+                self._in_cell = True
+                if len(self._rows) == 1:
+                    self._alignments.append(_alignment(str(token.attrs.get("style", ""))))
+            case "table_close":
+                rows = tuple(tuple(row) for row in self._rows)
+                self._blocks.append(Table(rows, tuple(self._alignments), self._indent))
+
+    def _close_prose(self) -> None:
+        if self._leaves:
+            self._blocks.append(Prose(tuple(self._leaves)))
+            self._leaves = []
+
+
+def _alignment(style: str) -> Alignment:
+    if "right" in style:
+        return "right"
+    return "center" if "center" in style else "left"
+
+
+_STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
+
+
+def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
+    """The runs of one inline token, bare web addresses made into links."""
+    depth = {"bold": 0, "italic": 0, "strike": 0}
+    link = ""
+    for token in tokens:
+        name, _, edge = token.type.rpartition("_")
+        if name in _STYLES:
+            depth[_STYLES[name]] += 1 if edge == "open" else -1
+        elif name == "link":
+            link = allowed_link(str(token.attrs.get("href", ""))) if edge == "open" else ""
+        else:
+            style = Span("", depth["bold"] > 0, depth["italic"] > 0, depth["strike"] > 0, link=link)
+            yield from _words(token, style)
+
+
+def _words(token: Token, style: Span) -> Iterable[Span]:
+    match token.type:
+        case "text":
+            yield from _own_links((replace(style, text=token.content),)) if token.content else ()
+        case "code_inline":
+            yield replace(style, text=token.content, code=True)
+        case "softbreak":
+            yield replace(style, text=" ")
+        case "hardbreak":
+            yield replace(style, text="\n")
+        case "image":
+            target = allowed_link(str(token.attrs.get("src", "")))
+            yield replace(style, text=f"[image: {token.content or 'no description'}]", link=target or style.link)
+
+
+def _own_links(spans: Iterable[Span]) -> Iterable[Span]:
+    """Bare web addresses in plain runs become links of their own."""
+    for span in spans:
+        at = 0
+        if not span.link and not span.code:
+            for match in _BARE_LINK.finditer(span.text):
+                if match.start() > at:
+                    yield replace(span, text=span.text[at : match.start()])
+                yield replace(span, text=match.group(), link=match.group())
+                at = match.end()
+        if at < len(span.text):
+            yield replace(span, text=span.text[at:])
