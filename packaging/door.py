@@ -30,7 +30,7 @@ Command = Callable[[Sequence[str]], int]
 
 def run(arguments: Sequence[str]) -> int:
     """Start the app; without a display and without arguments, the guided demo into build/demo."""
-    _set_up("run")
+    _set_up("run", libraries="run")
     if arguments or _has_display():
         _become("-m", "helix_desktop", *arguments)
     _become("-m", "helix_desktop", "demo", "--out", str(Path("build", "demo")))
@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def test(arguments: Sequence[str]) -> int:
     """Check, then run the whole suite; with arguments, only pytest with them."""
-    _set_up("test")
+    _set_up("test", libraries="test")
     checked = 0 if arguments else _check()
     # After the checks and on its own stream: pytest's summary is the last line of a good run.
     tested = _call("-m", "pytest", *arguments)
@@ -47,19 +47,19 @@ def test(arguments: Sequence[str]) -> int:
 
 def check(arguments: Sequence[str]) -> int:
     """Look at format, lint, types and import rules."""
-    _set_up("test")
+    _set_up("test", libraries=None)
     return _check()
 
 
 def bench(arguments: Sequence[str]) -> int:
     """Measure, and print one table of figures."""
-    _set_up("test")
+    _set_up("test", libraries="run")
     _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
 
 
 def screenshots(arguments: Sequence[str]) -> int:
     """Picture every screen, light and dark, into build/screenshots."""
-    _set_up("run")
+    _set_up("run", libraries="run")
     _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
 
 
@@ -129,13 +129,21 @@ def main(arguments: Sequence[str]) -> int:
     except SetupFailed as failed:
         say(str(failed))
         return 1
+    except OSError as error:
+        say(f"{error.filename or ROOT}: {error.strerror}. Check the rights and the free space there.")
+        return 1
     except KeyboardInterrupt:
         return 130
 
 
-def _set_up(need: str) -> None:
-    qt_libraries.ensure(need, os.environ)
-    HERE.ensure(need)
+def _set_up(need: str, *, libraries: str | None) -> None:
+    lacking = qt_libraries.missing_packages(libraries, os.environ) if libraries else []
+    if HERE.holds(need) and not lacking:
+        return
+    with HERE.alone():
+        if libraries:
+            qt_libraries.ensure(libraries, os.environ)
+        HERE.ensure(need)
 
 
 def _has_display() -> bool:

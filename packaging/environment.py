@@ -35,18 +35,27 @@ class Environment:
     def ensure(self, need: str) -> None:
         """Make it hold what `need` ("run" or "test") needs; does nothing when it already does.
 
-        Raises SetupFailed.
+        Call it under `alone`. Raises SetupFailed.
         """
-        if self.holds(need):
-            return
-        with self._alone():
-            if not self.holds(need):
-                self._make()
-                self._install(need)
+        if not self.holds(need):
+            self._make()
+            self._install(need)
 
     def holds(self, need: str) -> bool:
         """Tell whether what `need` needs is installed, as the lock says today."""
         return self.python.exists() and any(self._is_stamped(have) for have in ("test", need))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let one set-up at a time into this checkout; the others wait, then find it done."""
+        (self.root / "build").mkdir(exist_ok=True)
+        with (self.root / "build" / "setup.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("another set-up is running in this checkout; waiting for it")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _is_stamped(self, need: str) -> bool:
         stamp = self._stamp(need)
@@ -60,18 +69,6 @@ class Environment:
         for name in ("pyproject.toml", LOCKS[need]):
             digest.update((self.root / name).read_bytes())
         return digest.hexdigest()
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let one set-up at a time into this checkout; the others wait, then find it done."""
-        (self.root / "build").mkdir(exist_ok=True)
-        with (self.root / "build" / "setup.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                say("another set-up is running in this checkout; waiting for it")
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
     def _make(self) -> None:
         if self._works():

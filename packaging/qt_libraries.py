@@ -42,7 +42,7 @@ WAYLAND = {
 
 
 def missing_packages(need: str, environ: Mapping[str, str]) -> list[str]:
-    """List the Debian packages that `need` ("run" or "test") lacks for this kind of display."""
+    """List the Debian packages that `need` ("run" or "test") lacks; "run" depends on the display."""
     if not sys.platform.startswith("linux"):
         return []
     wanted = dict(OFFSCREEN)
@@ -59,7 +59,7 @@ def missing_packages(need: str, environ: Mapping[str, str]) -> list[str]:
 def ensure(need: str, environ: Mapping[str, str]) -> None:
     """Have every library that `need` needs: as root install what lacks, else say the exact command.
 
-    Raises SetupFailed.
+    Call it under `Environment.alone`. Raises SetupFailed.
     """
     lacking = missing_packages(need, environ)
     if not lacking:
@@ -70,8 +70,10 @@ def ensure(need: str, environ: Mapping[str, str]) -> None:
     if os.geteuid() != 0:
         raise SetupFailed(f"Qt needs system libraries. Install them, then call this again:  sudo {command}")
     say(f"installing system libraries for Qt: {' '.join(lacking)}")
+    # Without the network the lists from before may do: only the second one has to succeed.
     _apt("apt-get update")
-    _apt(command)
+    if told := _apt(command):
+        raise SetupFailed(f"`{command}` failed:\n{told}\nRun it by hand, then call this again.")
     if still := missing_packages(need, environ):
         raise SetupFailed(f"installed, but still not loading: {' '.join(still)}. See apt's output above.")
 
@@ -84,10 +86,9 @@ def _loads(library: str) -> bool:
     return True
 
 
-def _apt(command: str) -> None:
-    quiet = [*command.split(), "-qq"]
+def _apt(command: str) -> str:
+    """Run apt quietly, waiting for another apt to end; give what it said if it failed, else nothing."""
+    line = [*command.split(), "-qq", "-o", "DPkg::Lock::Timeout=300"]
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    # apt talks on standard output, which belongs to the command that was asked for.
-    done = subprocess.run(quiet, env=environ, stdout=sys.stderr, check=False)
-    if done.returncode:
-        raise SetupFailed(f"`{command}` failed (see above). Run it by hand, then call this again.")
+    done = subprocess.run(line, env=environ, capture_output=True, text=True, check=False)
+    return f"{done.stdout}{done.stderr}".strip() or "no reason given" if done.returncode else ""
