@@ -9,6 +9,7 @@ HEX_DIGITS = 64
 LEAST_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 _FIRST_LINE_CAP = 60
 _TARGET_CAP = 60
+_KILO = 1024
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 
@@ -38,11 +39,11 @@ def first_line(text: str, cap: int = _FIRST_LINE_CAP) -> str:
 
 def size_text(size: int) -> str:
     """A size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
-    if size < 1024:
+    if size < _KILO:
         return f"{size} B"
-    if size < 1024 * 1024:
-        return f"{max(1, round(size / 1024))} KB"
-    return f"{size / (1024 * 1024):.1f} MB"
+    if size < _KILO * _KILO:
+        return f"{max(1, round(size / _KILO))} KB"
+    return f"{size / (_KILO * _KILO):.1f} MB"
 
 
 def handle(digest: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from copy import copy
 
 import msgspec
 
@@ -132,6 +133,12 @@ class Transcript:
         self.last_rewrite = recorded.seq
         held = (sweep.masked for seq, sweep in self.sweeps.items() if seq not in self.undone)
         self._masked = frozenset(seq for masked in held for seq in masked)
+
+    def fork(self) -> Transcript:
+        """A copy that may take in rewrites (sweep, handover, undo, redo) without touching this one."""
+        twin = copy(self)
+        twin.sweeps, twin.handovers, twin.undone = dict(self.sweeps), dict(self.handovers), set(self.undone)
+        return twin
 
     @property
     def masked(self) -> frozenset[int]:

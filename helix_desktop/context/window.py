@@ -58,7 +58,7 @@ def project(transcript: Transcript, policy: Policy, frame: Frame) -> Window:
         message, row = _handover(transcript, policy, frame, *held)
         messages.append(message)
         rows.append(row)
-    for item in transcript.live():
+    for item in in_call_order(transcript.live()):
         messages.append(message_of(item, transcript.masked))
         rows.append(_row(item, transcript))
     return Window(Request(tuple(messages), frame.tools), tuple(rows), sum(row.tokens for row in rows))
@@ -73,6 +73,27 @@ def _handover(
     tokens = handover.tokens + sum(count + FRAMING for _, _, count in texts) + FRAMING
     why = f"stands for {handover.messages} messages up to e{handover.upto}"
     return Message("user", text), Row(seq, "handover", handovers.TITLE, tokens, "summary", why)
+
+
+def in_call_order(items: list[Item]) -> list[Item]:
+    """The same messages with each step's answers in the order of its calls, not of their completion."""
+    ordered: list[Item] = []
+    places: dict[str, int] = {}
+    answers: list[Item] = []
+    for item in items:
+        if isinstance(item.event, ToolAnswered):
+            answers.append(item)
+            continue
+        ordered += sorted(answers, key=lambda one: _place(one, places))
+        answers = []
+        ordered.append(item)
+        if isinstance(item.event, AssistantSpoke):
+            places = {call.id: place for place, call in enumerate(item.event.calls)}
+    return ordered + sorted(answers, key=lambda one: _place(one, places))
+
+
+def _place(item: Item, places: dict[str, int]) -> int:
+    return places.get(item.event.call_id, len(places)) if isinstance(item.event, ToolAnswered) else 0
 
 
 def message_of(item: Item, masked: frozenset[int]) -> Message:

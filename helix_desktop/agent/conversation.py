@@ -1,0 +1,169 @@
+"""A conversation: everything a person can do with one session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from helix_desktop.agent.approval import Approvals, AskedInWindow
+from helix_desktop.agent.compactor import Compactor
+from helix_desktop.agent.engine import Engine
+from helix_desktop.agent.ports import Approver, Clock, Counter, Model, Permissions, Store, Tools
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.agent.tool_runner import ToolRunner
+from helix_desktop.context import planner
+from helix_desktop.context.budget import Gauge
+from helix_desktop.context.errors import CompactionRefused
+from helix_desktop.context.event import Attachment, MessageQueued, Redone, SessionRenamed, TurnEnded, Undone
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.tool import Decision
+from helix_desktop.context.window import Frame, Window
+
+
+class Parts:
+    """What the conversations of one workspace share. `prompts` holds the texts `system` and `handover`."""
+
+    def __init__(
+        self,
+        store: Store,
+        tools: Tools,
+        counter: Counter,
+        permissions: Permissions,
+        clock: Clock,
+        prompts: dict[str, str],
+        approver: Approver | None = None,
+    ) -> None:
+        self.store, self.tools, self.counter, self.clock = store, tools, counter, clock
+        self.permissions, self.prompts = permissions, prompts
+        self.asked = AskedInWindow()
+        self.approver = approver or self.asked
+
+
+class Conversation:
+    """One session with its engine. Everything runs in its own scope and ends with `close`."""
+
+    def __init__(
+        self,
+        session: Session,
+        scope: TaskScope,
+        parts: Parts,
+        settings: Callable[[], tuple[Policy, Frame, Model]],
+    ) -> None:
+        self.session = session
+        self._scope, self._parts, self._settings = scope, parts, settings
+        self._turn: asyncio.Task[TurnEnded] | None = None
+        self._stopping: asyncio.Task[TurnEnded] | None = None
+        approvals = Approvals(parts.permissions, parts.approver)
+        runner = ToolRunner(session, parts.tools, approvals, parts.counter, parts.clock, self._room)
+        compactor = Compactor(session, parts.counter, parts.clock, parts.prompts["handover"], settings)
+        self._engine = Engine(session, runner, compactor, parts.counter, parts.clock, scope, settings)
+
+    def _room(self) -> tuple[Policy, int]:
+        policy, frame, _ = self._settings()
+        return policy, frame.info.window
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn runs."""
+        return self._turn is not None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a call waits for the person's answer."""
+        return self._parts.asked.waiting(self.session.id)
+
+    def measure(self) -> tuple[Window, Gauge]:
+        """What the next request would contain, and how full that is."""
+        return self._engine.measure()
+
+    async def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Begin a turn; while one runs, keep the message for after it. Nothing typed is dropped.
+
+        Raises StoreError when the waiting message could not be kept.
+        """
+        if self.running or self.session.transcript.queued:
+            await self.session.record(MessageQueued(text, tuple(attachments)))
+            if not self.running:
+                self._begin_queued()
+            return
+        self._begin(text, attachments)
+
+    async def run(self, text: str) -> TurnEnded:
+        """Run one turn to its end in the caller's time."""
+        self._begin(text)
+        assert self._turn is not None
+        return await self._turn
+
+    def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
+        work = self._run(text, attachments, queued)
+        self._turn = self._scope.start(work, f"turn {self.session.id}")
+
+    async def _run(self, text: str, attachments: Sequence[Attachment], queued: int) -> TurnEnded:
+        try:
+            ended = await self._engine.run_turn(text, attachments, queued)
+        finally:
+            self._turn = None
+        if ended.how == "done":
+            self._begin_queued()
+        return ended
+
+    def _begin_queued(self) -> None:
+        waiting = self.session.transcript.queued
+        if waiting:
+            seq, message = next(iter(waiting.items()))
+            self._begin(message.text, message.attachments, seq)
+
+    async def stop(self) -> None:
+        """Stop the running turn at once; returns when it has ended and the transcript is valid."""
+        turn = self._turn
+        if turn is None:
+            return
+        if turn is not self._stopping:  # a second cancel would cut off the turn's own ending
+            self._stopping = turn
+            turn.cancel()
+        await asyncio.wait([turn])
+
+    def decide(self, call_id: str, decision: Decision) -> bool:
+        """Answer the question a call waits with; False when it is no longer open."""
+        return self._parts.asked.answer(self.session.id, call_id, decision)
+
+    async def undo(self, seq: int) -> None:
+        """Undo a sweep or handover by a counter-event."""
+        if self.session.transcript.can_undo(seq):
+            await self.session.record(Undone(seq))
+
+    async def redo(self, seq: int) -> None:
+        """Let an undone sweep or handover hold again."""
+        if self.session.transcript.can_redo(seq):
+            await self.session.record(Redone(seq))
+
+    def compact(self, focus: str = "") -> None:
+        """Start a handover by hand. Raises CompactionRefused when there is nothing to hand over."""
+        policy, _, _ = self._settings()
+        _, now = self.measure()
+        due = planner.handover_now(self.session.transcript, policy, now)
+        if due is None:
+            raise CompactionRefused(
+                "There is nothing to hand over yet.",
+                "The newest complete turn always stays whole.",
+                "Send another message first.",
+            )
+        self._engine.compact("by hand", due.cut, focus)
+
+    def cancel_compaction(self) -> None:
+        """End the handover under way; nothing changes."""
+        self._engine.cancel_compaction()
+
+    async def settle(self) -> None:
+        """Wait for the handover under way, if there is one."""
+        await self._engine.settle()
+
+    async def rename(self, title: str) -> None:
+        """Give the session a title."""
+        await self.session.record(SessionRenamed(title))
+
+    async def close(self) -> None:
+        """End whatever runs, and wait for it."""
+        await self.stop()
+        await self._scope.close()

@@ -1,0 +1,151 @@
+"""A room: one open workspace with its store, its sessions and its model."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+
+import msgspec
+
+from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.agent.update import Update
+from helix_desktop.context.content import SessionSummary
+from helix_desktop.context.digest import is_prefix
+from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
+from helix_desktop.context.event import Attachment, SessionStarted
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.window import Frame
+
+NEW_TITLE = "New session"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What became of verifying one content."""
+
+    digest: str
+    sound: bool
+    text: str
+
+
+class Room:
+    """An open workspace. Its conversations run whether or not anybody looks."""
+
+    def __init__(self, identity: str, parts: Parts, policy: Policy, model: Model) -> None:
+        self.id = identity
+        self.store = parts.store
+        self.policy = policy
+        self._parts = parts
+        self._model = model
+        self._frame: Frame | None = None
+        self._open: dict[str, Conversation] = {}
+        self._listeners: list[Callable[[str, Update], None]] = []
+
+    @property
+    def model(self) -> Model:
+        """The model that answers in this workspace."""
+        return self._model
+
+    async def use(self, model: Model) -> None:
+        """Let another model answer from the next step on."""
+        frame = await self._framed(model)
+        self._model, self._frame = model, frame
+
+    async def _framed(self, model: Model) -> Frame:
+        system, tools = self._parts.prompts["system"], self._parts.tools.specs
+        schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
+        counts = await self._parts.counter.count([system, schemas])
+        return Frame(model.info, system, tools, *counts)
+
+    def _settings(self) -> tuple[Policy, Frame, Model]:
+        assert self._frame is not None  # set before the first conversation opens
+        return self.policy, self._frame, self._model
+
+    async def sessions(self) -> list[SessionSummary]:
+        """All sessions, last used first."""
+        return await self.store.sessions()
+
+    async def begin(self, title: str = NEW_TITLE) -> Conversation:
+        """Begin a session."""
+        conversation = await self.open(uuid.uuid4().hex)
+        await conversation.session.record(SessionStarted(title))
+        return conversation
+
+    async def open(self, session: str) -> Conversation:
+        """The conversation of a session, opened once; a turn that a crash cut off is marked interrupted."""
+        if session in self._open:
+            return self._open[session]
+        if self._frame is None:
+            await self.use(self._model)
+        events = await self.store.events(session)
+        if session in self._open:
+            return self._open[session]
+        scope = TaskScope()
+        opened = Session(session, self.store, self._parts.clock, scope, events)
+        conversation = Conversation(opened, scope, self._parts, self._settings)
+        self._open[session] = conversation
+        opened.listen(lambda update: self._tell(session, update))
+        await opened.mend()
+        return conversation
+
+    def _tell(self, session: str, update: Update) -> None:
+        for listener in tuple(self._listeners):
+            listener(session, update)
+
+    def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
+        """Hear the updates of every open session; call the returned function to stop."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @property
+    def conversations(self) -> tuple[Conversation, ...]:
+        """The conversations that are open."""
+        return tuple(self._open.values())
+
+    async def resolve(self, prefix: str) -> str:
+        """The one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
+        plain = prefix.strip().lower()
+        found = await self.store.find(plain, 6) if is_prefix(plain) else []
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise DigestUnknown(
+                f"No cached output begins with {prefix[:64]!r}.",
+                "This workspace's cache holds no such hash.",
+                "List the entries to see what is there.",
+            )
+        raise DigestAmbiguous(
+            f"Several cached outputs begin with {plain!r}.",
+            ", ".join(one[:16] for one in found),
+            "Give more digits.",
+            near=tuple(found),
+        )
+
+    async def verify(self, digest: str) -> Verdict:
+        """Read a content again and compare its SHA-256 with its name."""
+        try:
+            data = await self.store.get(digest)
+        except ContentDamaged as error:
+            return Verdict(digest, False, str(error))
+        return Verdict(digest, True, f"{len(data):,} bytes match their SHA-256")
+
+    async def attach(self, digest: str, first: int = 0, last: int = 0) -> Attachment:
+        """A content, or its lines `first` to `last` (from 1), ready to be recalled into a message."""
+        data = await self.store.get(digest)
+        entry = await self.store.entry(digest)
+        text = data.decode("utf-8", "replace")
+        label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
+        if first:
+            text = "\n".join(text.splitlines()[first - 1 : last or None])
+            label = f"{label}, lines {first}-{last or 'end'}"
+        (tokens,) = await self._parts.counter.count([text])
+        return Attachment(digest, label, text, tokens, len(data))
+
+    async def close(self) -> None:
+        """End every turn, then close the store."""
+        for conversation in self._open.values():
+            await conversation.close()
+        await self.store.close()

@@ -1,0 +1,42 @@
+"""The owner of every task: a failure is never lost, and closing leaves none behind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class TaskScope:
+    """Starts tasks, and cancels and awaits them all when it closes."""
+
+    def __init__(self, on_error: Callable[[BaseException], None] | None = None) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._on_error = on_error
+
+    def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Run `work` as a task of this scope; its failure goes to the log and to `on_error`."""
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        log.error("task %s failed", task.get_name(), exc_info=error)
+        if self._on_error is not None:
+            self._on_error(error)
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait until all of it has ended."""
+        while self._tasks:
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,135 @@
+"""Runs the calls of one step: approve, run, store, record."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from helix_desktop.agent.approval import Approvals
+from helix_desktop.agent.ports import Clock, Counter, Tools
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.update import CallStarted, CallWaiting
+from helix_desktop.context.content import Content
+from helix_desktop.context.digest import digest_of, first_line
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.event import ApprovalGiven, ToolAnswered
+from helix_desktop.context.intake import preview
+from helix_desktop.context.message import ToolCall
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.window import marker_of
+
+DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
+log = logging.getLogger(__name__)
+
+
+class ToolRunner:
+    """Answers every call of a step. Reading calls run side by side; calls that need a yes run one by one."""
+
+    def __init__(
+        self,
+        session: Session,
+        tools: Tools,
+        approvals: Approvals,
+        counter: Counter,
+        clock: Clock,
+        room: Callable[[], tuple[Policy, int]],
+    ) -> None:
+        self._session, self._tools, self._approvals = session, tools, approvals
+        self._counter, self._clock, self._room = counter, clock, room
+        self._one_by_one = asyncio.Lock()
+
+    async def answer(self, calls: Sequence[ToolCall]) -> None:
+        """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call in calls:
+                    group.create_task(self._answer(call), name=f"tool {call.name}")
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
+
+    async def _answer(self, call: ToolCall) -> None:
+        try:
+            ask = await self._tools.approval(call)
+        except HelixError as error:
+            await self._record(call, _failed(error), self._clock())
+            return
+        if ask is None:
+            await self._run(call)
+            return
+        async with self._one_by_one:
+            if await self._allowed(ask):
+                await self._run(call)
+            else:
+                await self._deny(call)
+
+    async def _allowed(self, ask: ApprovalAsk) -> bool:
+        self._session.publish(CallWaiting(ask))
+        decision, rule = await self._approvals.decide(self._session.id, ask)
+        await self._session.record(ApprovalGiven(ask.call_id, ask.tool, ask.subject, decision, rule))
+        return decision != "deny"
+
+    async def _deny(self, call: ToolCall) -> None:
+        (tokens,) = await self._counter.count([DENIED])
+        answer = ToolAnswered(
+            call.id, call.name, DENIED, "", 0, tokens, tokens, first_line="denied", ok=False, outcome="denied"
+        )
+        await self._session.record(answer)
+
+    async def _run(self, call: ToolCall) -> None:
+        self._session.publish(CallStarted(call))
+        began = self._clock()
+        try:
+            result = await self._tools.run(call)
+        except HelixError as error:
+            result = _failed(error)
+        except Exception as error:
+            log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
+            result = _failed(HelixError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
+        await self._record(call, result, began)
+
+    async def _record(self, call: ToolCall, result: ToolResult, began: int) -> None:
+        text = result.content.decode("utf-8", "replace")
+        digest = result.recalled or digest_of(result.content)
+        size = len(result.content)
+        shown, tokens, full_tokens = await self._shown(result, text, digest)
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=call.name,
+            text=shown,
+            digest=digest,
+            size=size,
+            tokens=tokens,
+            marker_tokens=0,
+            target=result.target,
+            first_line=first_line(text),
+            ok=result.ok,
+            exit_code=result.exit_code,
+            duration_ms=max(0, self._clock() - began),
+            whole=shown == text and not result.recalled,
+            recalled=result.recalled,
+        )
+        (marked,) = await self._counter.count([marker_of(answer)])
+        answer = msgspec.structs.replace(answer, marker_tokens=marked)
+        if result.recalled:
+            await self._session.record(answer, recalls=[digest])
+            return
+        content = Content(digest, result.content, call.name, result.target, answer.first_line, full_tokens)
+        await self._session.record(answer, contents=[content])
+
+    async def _shown(self, result: ToolResult, text: str, digest: str) -> tuple[str, int, int]:
+        """The shown form, its tokens, and the tokens of the whole output."""
+        shown = result.shown or text
+        tokens, full = await self._counter.count([shown, text])
+        policy, window = self._room()
+        if tokens > window * policy.preview_above and policy.enabled and not result.recalled:
+            shown = preview(text, digest, policy.preview_tokens)
+            (tokens,) = await self._counter.count([shown])
+        return shown, tokens, full
+
+
+def _failed(error: HelixError) -> ToolResult:
+    return ToolResult(str(error).encode(), ok=False)

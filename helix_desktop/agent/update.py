@@ -1,0 +1,74 @@
+"""Updates: what a session tells its listeners. Recorded facts must arrive; the rest may coalesce."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.context.event import Recorded
+from helix_desktop.context.message import ToolCall
+from helix_desktop.context.tool import ApprovalAsk
+
+Phase = Literal["idle", "read", "summarise", "check", "write"]
+
+
+class Happened(msgspec.Struct, frozen=True):
+    """An event was recorded."""
+
+    recorded: Recorded
+
+
+class Arriving(msgspec.Struct, frozen=True):
+    """A piece of the model's answer."""
+
+    text: str
+    reasoning: bool = False
+
+
+class ArrivalVoided(msgspec.Struct, frozen=True):
+    """What arrived of this answer does not count: the call is made again after `wait_s` seconds."""
+
+    attempt: int
+    wait_s: float
+    reason: str
+
+
+class CallWaiting(msgspec.Struct, frozen=True):
+    """A call waits for the person's answer."""
+
+    ask: ApprovalAsk
+
+
+class CallStarted(msgspec.Struct, frozen=True):
+    """A call was allowed and runs now."""
+
+    call: ToolCall
+
+
+class TurnChanged(msgspec.Struct, frozen=True):
+    """A turn began or ended."""
+
+    running: bool
+
+
+class CompactionMoved(msgspec.Struct, frozen=True):
+    """A handover entered a phase; `text` is what the summary says so far."""
+
+    phase: Phase
+    text: str = ""
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Something failed that could not be recorded as an event."""
+
+    what: str
+    why: str = ""
+    fix: str = ""
+
+
+Update = (
+    Trouble | Happened | Arriving | ArrivalVoided | CallWaiting | CallStarted | TurnChanged | CompactionMoved
+)
+Listener = Callable[[Update], None]
