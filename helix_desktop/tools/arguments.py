@@ -1,0 +1,66 @@
+"""Arguments of tools: from a model's JSON to typed values, and from the types to the schema it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from helix_desktop.context.errors import ToolError
+
+Line = Annotated[int, msgspec.Meta(ge=1)]
+_KINDS = {str: "string", int: "integer", bool: "boolean"}
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The root of all tools' arguments; a field with a default may be left out."""
+
+
+Args = TypeVar("Args", bound=Arguments)
+
+
+def parse(tool: str, text: str, kind: type[Args]) -> Args:
+    """A call's JSON as typed arguments; null counts as left out, "12" as 12.
+
+    Raises ToolError that names the argument and what it should be.
+    """
+    try:
+        given = msgspec.json.decode(text or "{}")
+        if isinstance(given, dict):
+            given = {name: value for name, value in given.items() if value is not None}
+        return msgspec.convert(given, kind, strict=False)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        said = str(error).replace("`$.", "`").replace(" - at `$`", "")
+        raise ToolError(
+            f"{tool} was called with wrong arguments.", f"{said}.", f"It takes {_takes(kind)}."
+        ) from error
+
+
+def schema(kind: type[Arguments], said: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON schema of the arguments; `said` describes each by name."""
+    hints = get_type_hints(kind, include_extras=True)
+    properties: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        properties[field.name] = _kind(hints[field.name])
+        if field.name in said:
+            properties[field.name]["description"] = said[field.name]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [field.name for field in msgspec.structs.fields(kind) if field.required],
+        "additionalProperties": False,
+    }
+
+
+def _kind(hint: Any) -> dict[str, Any]:
+    options = [part for part in get_args(hint) if part is not type(None)]
+    if get_origin(hint) is Annotated:
+        bounds = {"minimum": hint.__metadata__[0].ge, "maximum": hint.__metadata__[0].le}
+        return _kind(hint.__origin__) | {name: bound for name, bound in bounds.items() if bound is not None}
+    return _kind(options[0]) if options else {"type": _KINDS[hint]}
+
+
+def _takes(kind: type[Arguments]) -> str:
+    names = [field.name if field.required else f"{field.name}?" for field in msgspec.structs.fields(kind)]
+    return ", ".join(names)

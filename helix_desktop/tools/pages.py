@@ -1,0 +1,94 @@
+"""Long content in pages of a number of tokens, cut between lines, or inside an overlong line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+_COUNTED = 2 * 1024 * 1024  # characters; beyond it a safe estimate saves seconds of counting
+_ESTIMATE = 3  # characters to a token, fewer than in any code or log measured
+_LEAST_PIECE = 200
+_MARGIN = 0.85
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+
+Cut = tuple[int, int]
+"""A place in the text: a line from 1, and a character in it from 0."""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their line ends, cut at newlines only, so that they join to the text again."""
+    return _LINE.findall(text)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its text, its lines, its number of how many, and where the next begins (line 0: no next)."""
+
+    text: str
+    first: int
+    last: int
+    first_char: int
+    number: int
+    count: int
+    next_line: int
+    next_char: int
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it is the only page."""
+        return self.count <= 1
+
+
+class Pages:
+    """The pages of some lines."""
+
+    def __init__(
+        self, lines: Sequence[str], max_tokens: int, count: Callable[[Sequence[str]], Awaitable[list[int]]]
+    ) -> None:
+        self._lines, self._most, self._count = lines, max_tokens, count
+
+    async def starting(self, line: int, char: int) -> Page:
+        """The page that begins at a line (from 1) and a character in it (from 0).
+
+        It is numbered among the pages of the whole when one begins there, else among those from there on.
+        """
+        tokens = await self._tokens()
+        cuts = self._cuts(tokens, (1, 0))
+        if (line, char) not in cuts:
+            cuts = self._cuts(tokens, (line, min(char, max(len(self._lines[line - 1]) - 1, 0))))
+        at = cuts.index((line, char)) if (line, char) in cuts else 0
+        return self._page(cuts, at)
+
+    async def _tokens(self) -> list[int]:
+        if sum(map(len, self._lines)) > _COUNTED:
+            return [len(line.encode()) // _ESTIMATE + 1 for line in self._lines]
+        return await self._count(self._lines)
+
+    def _cuts(self, tokens: Sequence[int], start: Cut) -> list[Cut]:
+        cuts, used, first_char = [start], 0, start[1]
+        for number in range(start[0], len(self._lines) + 1):
+            size = tokens[number - 1]
+            if used and used + size > self._most:
+                cuts.append((number, 0))
+                used = 0
+            if size > self._most:
+                cuts += self._pieces(number, size, first_char)
+            used += size
+            first_char = 0
+        return cuts
+
+    def _pieces(self, number: int, size: int, first_char: int) -> list[Cut]:
+        length = len(self._lines[number - 1])
+        step = max(_LEAST_PIECE, int(length * self._most / size * _MARGIN))
+        return [(number, char) for char in range(first_char + step, length, step)]
+
+    def _page(self, cuts: Sequence[Cut], at: int) -> Page:
+        (first, first_char), end = cuts[at], cuts[at + 1] if at + 1 < len(cuts) else (0, 0)
+        last = len(self._lines) if end == (0, 0) else end[0] if end[1] else end[0] - 1
+        lines = list(self._lines[first - 1 : last])
+        if lines and end[1]:
+            lines[-1] = lines[-1][: end[1]]
+        if lines:
+            lines[0] = lines[0][first_char:]
+        return Page("".join(lines), first, last, first_char, at + 1, len(cuts), *end)

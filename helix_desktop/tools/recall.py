@@ -1,0 +1,159 @@
+"""recall_cached_content: getting back what a marker stands for (CONTEXT.md 3.1).
+
+A regex is run by ripgrep on its standard input: its engine is linear in the text, so no pattern can hang. A
+thread with a time limit could only hide a hanging match, as Python cannot end one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Protocol
+
+import msgspec
+
+from helix_desktop.context.content import Entry
+from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
+from helix_desktop.context.errors import StoreError, ToolError
+from helix_desktop.context.tool import ToolResult
+from helix_desktop.tools.arguments import Arguments, Line
+from helix_desktop.tools.base import Free
+from helix_desktop.tools.pages import Page, Pages, lines_of
+from helix_desktop.tools.ripgrep import Ripgrep
+
+PAGE_TOKENS = 4_000  # CONTEXT.md 4: paged recalls matter once recalls are frequent
+_CONTEXT_LINES = 2
+_NEAR, _NEAR_PREFIX = 5, 4
+
+Count = Callable[[Sequence[str]], Awaitable[list[int]]]
+"""The tokens of each text."""
+
+
+class Cache(Protocol):
+    """What recall needs of the workspace's store; it knows no other workspace."""
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of a full digest, verified. Raises StoreError."""
+        ...
+
+    async def entry(self, digest: str) -> Entry:
+        """What is known of a content. Raises StoreError."""
+        ...
+
+    async def find(self, prefix: str, limit: int = 20) -> list[str]:
+        """The digests that begin with `prefix`, in order."""
+        ...
+
+
+class RecallArguments(Arguments, frozen=True):
+    """What recall_cached_content takes; lines count from 1, start_char counts inside start_line from 0."""
+
+    hash: str
+    start_line: Line | None = None
+    end_line: Line | None = None
+    pattern: str = ""
+    max_tokens: Annotated[int, msgspec.Meta(ge=100, le=16_000)] = PAGE_TOKENS
+    start_char: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class RecallCachedContent(Free):
+    """Gives cached content back: whole, lines, or what a regex finds; long content in pages."""
+
+    def __init__(self, cache: Cache, count: Count, ripgrep: Ripgrep) -> None:
+        self._cache, self._count, self._ripgrep = cache, count, ripgrep
+
+    async def run(self, call_id: str, given: RecallArguments) -> ToolResult:
+        """The content, or a page of it. Raises ToolError."""
+        digest = await self._resolve(given.hash)
+        try:
+            data, entry = await self._cache.get(digest), await self._cache.entry(digest)
+        except StoreError as error:
+            raise ToolError(error.what, error.why, error.fix) from error
+        text = data.decode(errors="replace")
+        choose = self._matches if given.pattern else self._lines
+        shown = await choose(text, entry, given)
+        about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
+        return ToolResult(data, target=about, shown=shown, recalled=digest)
+
+    async def _resolve(self, said: str) -> str:
+        prefix = said.strip().strip("\"'`").rstrip("….").lower()
+        if not is_prefix(prefix) or not LEAST_PREFIX <= len(prefix) <= HEX_DIGITS:
+            raise ToolError(
+                f"{said[:80]!r} is not a hash of cached content.",
+                "A hash is the 64 hex digits in a [CACHED] marker, or at least its first 8.",
+                "Copy it from the marker.",
+            )
+        found = await self._cache.find(prefix, _NEAR + 1)
+        if len(found) == 1:
+            return found[0]
+        raise await self._not_one(prefix, found)
+
+    async def _not_one(self, prefix: str, found: list[str]) -> ToolError:
+        near = await self._described(found[:_NEAR] or await self._cache.find(prefix[:_NEAR_PREFIX], _NEAR))
+        if found:
+            more = " and more" if len(found) > _NEAR else ""
+            return ToolError(f"{prefix} fits several cached contents: {near}{more}.", fix="Give more digits.")
+        return ToolError(
+            f"This workspace's cache holds nothing under {prefix}.",
+            f"Near matches here: {near}." if near else "Nothing here begins alike.",
+            "Copy the hash from a [CACHED] marker or an index here; another workspace's cannot be read.",
+        )
+
+    async def _described(self, digests: Sequence[str]) -> str:
+        said = []
+        for digest in digests:
+            try:
+                entry = await self._cache.entry(digest)
+            except StoreError:
+                continue
+            said.append(f"{digest} ({entry.tool} {entry.target}, {size_text(entry.size)})")
+        return "; ".join(said)
+
+    async def _lines(self, text: str, entry: Entry, given: RecallArguments) -> str:
+        lines = lines_of(text)
+        first, last = given.start_line or 1, min(given.end_line or len(lines), len(lines))
+        if lines and (first > len(lines) or last < first):
+            raise ToolError(
+                f"There are no lines {first} to {given.end_line or 'the end'}.",
+                f"The content has {len(lines):,} lines.",
+            )
+        pages = Pages(lines[:last], given.max_tokens, self._count)
+        page = await pages.starting(first, given.start_char)
+        if page.is_all and first == 1 and last == len(lines):
+            return "" if text else f"{_name(entry)} is empty (0 bytes)."
+        return f"{_name(entry)}, {len(lines):,} lines in all. {_where(page, given)}\n{page.text}"
+
+    async def _matches(self, text: str, entry: Entry, given: RecallArguments) -> str:
+        first = given.start_line or 1
+        part = lines_of(text)[first - 1 : given.end_line]
+        options = [f"--context={_CONTEXT_LINES}", "--text", f"--regexp={given.pattern}", "--", "-"]
+        ran = await self._ripgrep.run(options, ".", "".join(part).encode())
+        found = [_numbered(line, first - 1) for line in ran.output.decode(errors="replace").splitlines()]
+        matches = sum(is_match for is_match, _ in found)
+        if not matches:
+            where = f"lines {first}-{first + len(part) - 1}"
+            return f"{_name(entry)}: no line matches {given.pattern!r} in {where}."
+        page = await Pages([line for _, line in found], given.max_tokens, self._count).starting(1, 0)
+        left = f" Only the first {page.last} of {len(found)} lines; narrow it with start_line."
+        cut = "" if page.is_all else left
+        return f"{_name(entry)}: {matches:,} matching lines for {given.pattern!r}.{cut}\n{page.text}"
+
+
+def _name(entry: Entry) -> str:
+    about = f"{entry.tool} {entry.target}".strip() or entry.kind
+    return f"Recalled {entry.digest[:12]}… ({about}, {size_text(entry.size)})"
+
+
+def _where(page: Page, given: RecallArguments) -> str:
+    end = f", end_line={given.end_line}" if given.end_line else ""
+    at = f", start_char={page.next_char}" if page.next_char else ""
+    follows = f"; next: start_line={page.next_line}{at}{end}" if page.next_line else ""
+    inside = f" from character {page.first_char}" if page.first_char else ""
+    return f"Lines {page.first}-{page.last}{inside}, page {page.number} of {page.count}{follows}."
+
+
+def _numbered(line: str, shift: int) -> tuple[bool, str]:
+    digits = len(line) - len(line.lstrip("0123456789"))
+    if not digits:
+        return False, f"{line}\n"
+    number = int(line[:digits]) + shift
+    return line[digits : digits + 1] == ":", f"{number}{line[digits:]}\n"

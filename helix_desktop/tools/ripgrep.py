@@ -1,0 +1,66 @@
+"""The bundled ripgrep: where it is, and one run of it.
+
+Its regular expressions take time linear in the text, whatever the pattern: a model's pattern cannot hang us.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.tools.process import Launch, Ran, run_process
+
+_NAME = "rg.exe" if os.name == "nt" else "rg"
+_COMMON = ("--no-config", "--color=never", "--line-number", "--max-columns=400", "--max-columns-preview")
+_TIMEOUT_S = 30.0
+_NO_MATCH, _TROUBLE = 1, 2
+_CAP = 16 * 1024 * 1024
+
+
+def find_ripgrep() -> Path | None:
+    """The ripgrep that came with the program (frozen or in its environment), else the system's, else None."""
+    folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
+    frozen = getattr(sys, "_MEIPASS", "")
+    if frozen:
+        folders[:0] = [Path(frozen), Path(frozen) / "bin"]
+    for folder in folders:
+        if (folder / _NAME).is_file():
+            return folder / _NAME
+    system = shutil.which("rg")
+    return Path(system) if system else None
+
+
+class Ripgrep:
+    """Runs the ripgrep binary."""
+
+    def __init__(self, binary: Path | None, environment: Mapping[str, str]) -> None:
+        self._binary, self._environment = binary, environment
+
+    async def run(self, arguments: Sequence[str], cwd: str, feed: bytes | None = None) -> Ran:
+        """Search; `feed` is searched instead of files when given. No match is exit code 1.
+
+        Raises ToolError with ripgrep's own words when the pattern is wrong, and when there is no ripgrep.
+        """
+        if self._binary is None:
+            raise ToolError(
+                "Text search is not available.",
+                "The ripgrep program that comes with Helix Desktop was not found.",
+                "Use read_file or run_command instead, and tell the person to reinstall.",
+            )
+        command = [str(self._binary), *_COMMON, *arguments]
+        try:
+            launch = Launch(command, cwd, self._environment, feed, join_errors=False)
+            ran = await run_process(launch, _TIMEOUT_S, _CAP)
+        except OSError as error:
+            raise ToolError("Text search could not be started.", f"{error.strerror}.") from error
+        if ran.exit_code is None:
+            raise ToolError("The search took over 30 s and was ended.", fix="Search a smaller folder.")
+        if ran.exit_code >= _TROUBLE and not ran.output:
+            said = ran.errors.decode(errors="replace").strip().removeprefix("rg: ")
+            raise ToolError("The search failed.", said[:600], "Correct the pattern or the glob.")
+        return ran

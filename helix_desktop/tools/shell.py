@@ -1,0 +1,82 @@
+"""Running commands in the workspace, each asked for in its exact words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.process import Launch, Ran, run_process
+
+_DEFAULT_S, _MOST_S = 120, 1_800
+_SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+# Control signs and direction overrides make a command look like another one to the person who approves it.
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+class RunCommandArguments(Arguments, frozen=True):
+    """What run_command takes."""
+
+    command: str
+    timeout_s: Annotated[int, msgspec.Meta(ge=1, le=_MOST_S)] = _DEFAULT_S
+
+
+class RunCommand:
+    """Runs a command by the system's shell, in the workspace's top folder."""
+
+    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+        self._root, self._environment = root, environment
+
+    async def ask(self, call_id: str, given: RunCommandArguments) -> ApprovalAsk:
+        """May exactly this command run? Raises ToolError for a command that hides what it is."""
+        _check(given.command)
+        return ApprovalAsk(
+            call_id, "run_command", given.command, "Run a command in the workspace", given.command,
+            Rule("run_command", given.command),
+        )  # fmt: skip
+
+    async def run(self, call_id: str, given: RunCommandArguments) -> ToolResult:
+        """Run it to its end. Raises ToolError when it cannot be started."""
+        _check(given.command)
+        command = given.command if os.name == "nt" else [_shell(), "-c", given.command]
+        try:
+            ran = await run_process(Launch(command, str(self._root), self._environment), given.timeout_s)
+        except OSError as error:
+            raise ToolError("The command could not be started.", f"{error.strerror}.") from error
+        said = _said(ran, given.timeout_s).encode()
+        return ToolResult(said + ran.output, ran.exit_code == 0, ran.exit_code, given.command)
+
+
+def _check(command: str) -> None:
+    if not command.strip():
+        raise ToolError("command is empty.")
+    hidden = _HIDDEN.search(command)
+    if hidden:
+        raise ToolError(
+            f"The command was refused: it holds the invisible sign U+{ord(hidden.group()):04X}.",
+            "A person could not see what they approve.",
+            "Write it without, or as an escape in quotes.",
+        )
+
+
+def _shell() -> str:
+    return next((shell for shell in _SHELLS if Path(shell).exists()), "/bin/sh")
+
+
+def _said(ran: Ran, timeout_s: int) -> str:
+    if ran.exit_code is None:
+        head = f"no exit code: ended with all it had started after {timeout_s} s, its time limit"
+    elif ran.exit_code < 0:
+        head = f"exit code {ran.exit_code} (ended by signal {-ran.exit_code})"
+    else:
+        head = f"exit code {ran.exit_code}"
+    left = "\n(processes it left in the background were ended)" if ran.left_behind else ""
+    cut = f"\n({ran.dropped:,} bytes in the middle of the output were dropped)" if ran.dropped else ""
+    return f"{head}{left}{cut}\n" + ("" if ran.output else "(no output)\n")
