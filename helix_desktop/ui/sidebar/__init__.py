@@ -1,1 +1,1 @@
-"""Workspaces and sessions on screen."""
+"""The sidebar: workspaces, sessions, switcher."""

@@ -1,0 +1,117 @@
+"""Every command of the window as one QAction, with its words, its icon and its keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """Words of a menu entry, its keys as portable text, whether it can be checked, and a hint instead of keys."""
+
+    text: str
+    keys: tuple[str, ...] = ()
+    checkable: bool = False
+    hint: str = ""
+
+
+SPECS: dict[str, ActionSpec] = {
+    "open_folder": ActionSpec("Open folder…", ("Ctrl+O",)),
+    "new_session": ActionSpec("New session", ("Ctrl+N",)),
+    "switch_workspace": ActionSpec("Switch workspace…", ("Ctrl+K",)),
+    "settings": ActionSpec("Settings…", ("Ctrl+,",)),
+    "close": ActionSpec("Close window", ("Ctrl+Q", "Ctrl+W")),
+    "undo": ActionSpec("Undo", hint="Ctrl+Z"),
+    "redo": ActionSpec("Redo", hint="Ctrl+Shift+Z"),
+    "cut": ActionSpec("Cut", hint="Ctrl+X"),
+    "copy": ActionSpec("Copy", hint="Ctrl+C"),
+    "paste": ActionSpec("Paste", hint="Ctrl+V"),
+    "find": ActionSpec("Find", ("Ctrl+F",)),
+    "show_chat": ActionSpec("Chat", ("Ctrl+1",)),
+    "show_cache": ActionSpec("Cache", ("Ctrl+2",)),
+    "show_timeline": ActionSpec("Timeline", ("Ctrl+3",)),
+    "toggle_sidebar": ActionSpec("Sidebar", ("Ctrl+B",), checkable=True),
+    "toggle_inspector": ActionSpec("Context inspector", ("Ctrl+I",), checkable=True),
+    "focus_composer": ActionSpec("Go to the message field", ("Ctrl+L",)),
+    "next_pane": ActionSpec("Next pane", ("F6",)),
+    "theme_system": ActionSpec("System theme", checkable=True),
+    "theme_light": ActionSpec("Light theme", checkable=True),
+    "theme_dark": ActionSpec("Dark theme", checkable=True),
+    "zoom_in": ActionSpec("Larger text", ("Ctrl++", "Ctrl+=")),
+    "zoom_out": ActionSpec("Smaller text", ("Ctrl+-",)),
+    "zoom_reset": ActionSpec("Normal text size", ("Ctrl+0",)),
+    "stop": ActionSpec("Stop the agent", hint="Esc Esc"),
+    "compact_now": ActionSpec("Compact now", ("Ctrl+Shift+K",)),
+    "undo_compaction": ActionSpec("Undo the last compaction", ("Ctrl+Alt+Z",)),
+    "about": ActionSpec("About Helix Desktop"),
+    "keys": ActionSpec("Keys", ("F1",)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """The commands; connect to their `triggered`, enable and check them."""
+
+    open_folder: QAction
+    new_session: QAction
+    switch_workspace: QAction
+    settings: QAction
+    close: QAction
+    undo: QAction
+    redo: QAction
+    cut: QAction
+    copy: QAction
+    paste: QAction
+    find: QAction
+    show_chat: QAction
+    show_cache: QAction
+    show_timeline: QAction
+    toggle_sidebar: QAction
+    toggle_inspector: QAction
+    focus_composer: QAction
+    next_pane: QAction
+    theme_system: QAction
+    theme_light: QAction
+    theme_dark: QAction
+    zoom_in: QAction
+    zoom_out: QAction
+    zoom_reset: QAction
+    stop: QAction
+    compact_now: QAction
+    undo_compaction: QAction
+    about: QAction
+    keys: QAction
+
+    def for_session(self) -> tuple[QAction, ...]:
+        """Those that need an open session."""
+        return (
+            self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
+            self.compact_now, self.undo_compaction, self.stop,
+        )  # fmt: skip
+
+
+def make_actions(window: QWidget) -> Actions:
+    """Make all actions, owned by a window and reachable by their keys in it."""
+    made = {field.name: _make(window, SPECS[field.name]) for field in fields(Actions)}
+    return Actions(**made)
+
+
+def _make(window: QWidget, spec: ActionSpec) -> QAction:
+    # A hint is shown where keys would stand, for keys that the focused widget, not the menu, has to answer.
+    action = QAction(f"{spec.text}\t{spec.hint}" if spec.hint else spec.text, window)
+    action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
+    action.setCheckable(spec.checkable)
+    window.addAction(action)
+    return action
+
+
+def key_lines() -> tuple[tuple[str, str], ...]:
+    """Words and keys of every action that has keys, for the page that lists them."""
+    return tuple(
+        (spec.text.rstrip("…"), ", ".join(spec.keys) or spec.hint)
+        for spec in SPECS.values()
+        if spec.keys or spec.hint
+    )

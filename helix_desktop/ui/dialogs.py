@@ -1,0 +1,132 @@
+"""Questions to the user that coroutines await; open() and a future, never a nested event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
+
+from helix_desktop.ui.theme import Theme
+from helix_desktop.ui.widgets import IconLabel, PushButton, column, label, retint, row
+
+_WIDTH_PX = 420
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to a question; `danger` paints it as one that takes something away."""
+
+    id: str
+    text: str
+    kind: Literal["", "primary", "danger"] = ""
+
+
+class Question(QDialog):
+    """A sentence, why it is asked, and its answers; Esc answers nothing."""
+
+    def __init__(self, parent: QWidget, what: str, why: str, choices: Sequence[Choice]) -> None:
+        """Ready to open over its parent."""
+        super().__init__(parent)
+        self.setWindowTitle(what)
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.answer = ""
+        buttons = row(None)
+        for choice in choices:
+            button = PushButton(choice.text, choice.kind)
+            button.clicked.connect(lambda _=False, chosen=choice.id: self._take(chosen))
+            buttons.addWidget(button)
+        words = column(label(what, "title", wrap=True), gap=6)
+        if why:
+            words.addWidget(label(why, "muted", wrap=True))
+        face = row(IconLabel("circle-question-mark", px=20, ink="accent_text"), words, gap=12)
+        face.setStretch(1, 1)
+        first = face.itemAt(0)
+        if first is not None:
+            first.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setLayout(column(face, 10, buttons, margins=(20, 18, 20, 16)))
+
+    def _take(self, answer: str) -> None:
+        self.answer = answer
+        self.accept()
+
+
+class TextQuestion(QDialog):
+    """A sentence and one line of text to fill in; an empty text cannot be accepted."""
+
+    def __init__(self, parent: QWidget, what: str, text: str, accept: str) -> None:
+        """`text` stands in the field at first, selected; `accept` is the word on the button."""
+        super().__init__(parent)
+        self.setWindowTitle(what)
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.field = QLineEdit(text)
+        self.field.setAccessibleName(what)
+        self.field.selectAll()
+        self._ok = PushButton(accept, "primary")
+        self._ok.setDefault(True)
+        self._ok.clicked.connect(self.accept)
+        cancel = PushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        self.field.textChanged.connect(lambda now: self._ok.setEnabled(bool(now.strip())))
+        self._ok.setEnabled(bool(text.strip()))
+        title = label(what, "title", wrap=True)
+        self.setLayout(
+            column(title, self.field, 8, row(None, cancel, self._ok), margins=(20, 18, 20, 16), gap=10)
+        )
+
+
+async def _finished(dialog: QDialog) -> bool:
+    """Open a dialog and wait until it is closed; true when it was accepted. A cancelled wait closes it."""
+    done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def settle(result: int) -> None:
+        if not done.done():
+            done.set_result(result == QDialog.DialogCode.Accepted.value)
+
+    dialog.finished.connect(settle)
+    try:
+        dialog.open()
+        return await done
+    finally:
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Sequence[Choice]) -> str:
+    """Ask one question; returns the id of the answer, or an empty string when it was left with Esc."""
+    dialog = Question(parent, what, why, choices)
+    retint(dialog, theme)
+    await _finished(dialog)
+    return dialog.answer
+
+
+async def get_text(parent: QWidget, what: str, text: str = "", accept: str = "OK") -> str | None:
+    """Ask for one line of text, stripped; None when it was left with Esc or Cancel."""
+    dialog = TextQuestion(parent, what, text, accept)
+    return dialog.field.text().strip() if await _finished(dialog) else None
+
+
+async def pick_folder(parent: QWidget, title: str, start: Path | None = None) -> Path | None:
+    """Let the user choose an existing folder, with the system's own dialog; None when cancelled."""
+    dialog = QFileDialog(parent, title, str(start) if start else "")
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
+    chosen = await _finished(dialog)
+    names = dialog.selectedFiles()
+    return Path(names[0]) if chosen and names else None
+
+
+async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
+    """Let the user choose where to save a file, with a name to start from; None when cancelled."""
+    dialog = QFileDialog(parent, title)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.selectFile(name)
+    chosen = await _finished(dialog)
+    names = dialog.selectedFiles()
+    return Path(names[0]) if chosen and names else None

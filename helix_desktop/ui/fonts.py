@@ -1,0 +1,55 @@
+"""The two bundled families, and fonts that follow the text size of the application."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from PySide6.QtGui import QFont, QFontDatabase
+
+UI_FAMILY = "Inter"
+MONO_FAMILY = "JetBrains Mono"
+BASE_PX = 13
+"""Text size of the window at 100 %, in pixels; every other size is given at this size and scaled with it."""
+
+_log = logging.getLogger(__name__)
+
+
+def load(directory: Path) -> tuple[str, ...]:
+    """Make the fonts of a folder known to Qt once; returns the families that are now there, sorted."""
+    families: set[str] = set()
+    for path in sorted(directory.glob("*.ttf")):
+        number = QFontDatabase.addApplicationFont(str(path))
+        if number < 0:
+            _log.warning("Font %s could not be read; the system's font is used instead.", path.name)
+            continue
+        families.update(QFontDatabase.applicationFontFamilies(number))
+    return tuple(sorted(families))
+
+
+def base(px: int = BASE_PX) -> QFont:
+    """The application's font at a size in pixels."""
+    font = QFont(UI_FAMILY)
+    font.setPixelSize(px)
+    font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    return font
+
+
+def scale(reference: QFont) -> float:
+    """How much larger than 100 % a widget's font is; 1.0 where the font is not set in pixels."""
+    return reference.pixelSize() / BASE_PX if reference.pixelSize() > 0 else 1.0
+
+
+def sized(reference: QFont, px: float, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """A font of the window's family, `px` pixels at 100 %, scaled as the reference (a widget's font) is."""
+    font = base(max(1, round(px * scale(reference))))
+    font.setWeight(weight)
+    return font
+
+
+def mono(reference: QFont, px: float) -> QFont:
+    """The code font without ligatures, `px` pixels at 100 %, scaled as the reference is."""
+    font = sized(reference, px)
+    font.setFamily(MONO_FAMILY)
+    font.setFeature(QFont.Tag("calt"), 0)
+    return font

@@ -1,0 +1,105 @@
+"""Messages on top of the centre: what happened, why, and what can be done about it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from helix_desktop.ui.frame.rows import Banner
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, column, label, retint, row
+
+_FACES = {
+    "error": ("circle-alert", "error"),
+    "warning": ("triangle-alert", "warn"),
+    "info": ("info", "accent_text"),
+}
+
+
+class _BannerCard(QFrame):
+    """One message with its buttons."""
+
+    acted = Signal(str, str)
+    dismissed = Signal(str)
+
+    def __init__(self, banner: Banner) -> None:
+        super().__init__()
+        self.setProperty("role", "banner")
+        self.setProperty("level", banner.level)
+        self.setAccessibleName(" ".join(part for part in (banner.what, banner.why, banner.fix) if part))
+        words = column(label(banner.what, "strong", wrap=True), gap=3)
+        rest = " ".join(part for part in (banner.why, banner.fix) if part)
+        if rest:
+            words.addWidget(label(rest, "note", wrap=True))
+        if banner.actions:
+            words.addLayout(self._buttons(banner))
+        close = IconButton("x", "Dismiss", px=15, edge=26)
+        close.clicked.connect(lambda: self.dismissed.emit(banner.id))
+        close.setVisible(banner.dismissable)
+        face, ink = _FACES[banner.level]
+        line = row(IconLabel(face, px=17, ink=ink), words, close, margins=(14, 10, 8, 10), gap=11)
+        line.setStretch(1, 1)
+        line.setAlignment(close, Qt.AlignmentFlag.AlignTop)
+        item = line.itemAt(0)
+        if item is not None:
+            item.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setLayout(line)
+
+    def _buttons(self, banner: Banner) -> QVBoxLayout:
+        buttons = row(gap=6)
+        for action in banner.actions:
+            button = PushButton(action.text)
+            button.clicked.connect(lambda _=False, chosen=action.id: self.acted.emit(banner.id, chosen))
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        return column(buttons, margins=(0, 5, 0, 1))
+
+
+class BannerArea(QWidget):
+    """The banners that stand, newest last; hidden while there is none."""
+
+    acted = Signal(str, str)
+    """Banner id and action id."""
+    dismissed = Signal(str)
+
+    def __init__(self) -> None:
+        """Start empty and hidden."""
+        super().__init__()
+        self._cards: dict[str, _BannerCard] = {}
+        self._theme = LIGHT
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(20, 10, 20, 4)
+        self._column.setSpacing(8)
+        self.hide()
+
+    def show_banner(self, banner: Banner) -> None:
+        """Show a banner; one with the same id is replaced."""
+        self.remove(banner.id)
+        shown = _BannerCard(banner)
+        shown.acted.connect(self.acted)
+        shown.dismissed.connect(self._dismiss)
+        retint(shown, self._theme)
+        self._cards[banner.id] = shown
+        self._column.addWidget(shown)
+        self.show()
+
+    def remove(self, banner_id: str) -> None:
+        """Take a banner away; unknown ids are no error, it may have been dismissed."""
+        shown = self._cards.pop(banner_id, None)
+        if shown is not None:
+            self._column.removeWidget(shown)
+            shown.hide()
+            shown.deleteLater()
+        self.setVisible(bool(self._cards))
+
+    def banner_ids(self) -> tuple[str, ...]:
+        """The banners that stand, oldest first."""
+        return tuple(self._cards)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for banners that come later."""
+        self._theme = theme
+
+    def _dismiss(self, banner_id: str) -> None:
+        self.remove(banner_id)
+        self.dismissed.emit(banner_id)

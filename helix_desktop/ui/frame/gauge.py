@@ -1,0 +1,107 @@
+"""The context gauge: a pill that always shows how full the window is, and how far the next handover."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+
+from helix_desktop.ui import fonts
+from helix_desktop.ui.frame.rows import GaugeState, gauge_text
+from helix_desktop.ui.theme import LIGHT, Theme
+
+_BAR_PX = 46
+
+
+class GaugePill(QAbstractButton):
+    """Bar with the threshold's tick, and the gauge in words; clicking it asks for the inspector."""
+
+    def __init__(self) -> None:
+        """Start without a number."""
+        super().__init__()
+        self._state = GaugeState(0, 0, True, "", 0.85, "off")
+        self._detail = 2
+        self._theme = LIGHT
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.show_state(self._state)
+
+    def show_state(self, state: GaugeState) -> None:
+        """Show a new state."""
+        self._state = state
+        whole = f"Context {gauge_text(state)}"
+        self.setAccessibleName(f"{whole}, {state.source}" if state.source else whole)
+        origin = f"\n{state.source[:1].upper()}{state.source[1:]}." if state.source else ""
+        self.setToolTip(f"{whole}{origin}\nClick to show or hide the context inspector.")
+        self.updateGeometry()
+        self.update()
+
+    def text(self) -> str:
+        """The words on the pill at its present detail."""
+        return gauge_text(self._state, self._detail)
+
+    def set_detail(self, detail: int) -> None:
+        """Say less (0) or more (2), as there is room."""
+        if detail != self._detail:
+            self._detail = detail
+            self.updateGeometry()
+            self.update()
+
+    def width_at(self, detail: int) -> int:
+        """Width in pixels that the pill takes at a detail."""
+        words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(self._state, detail))
+        return int(12 + _BAR_PX + 9 + words + 13)
+
+    def sizeHint(self) -> QSize:
+        """Room for bar and words."""
+        return QSize(self.width_at(self._detail), round(30 * fonts.scale(self.font())))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint pill, bar, tick and words."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
+        edge = self._theme.accent if self.hasFocus() else self._theme.border_strong
+        painter.setPen(QPen(QColor(edge), 1.5 if self.hasFocus() else 1))
+        painter.setBrush(QColor(self._theme.hover if self.underMouse() else self._theme.surface))
+        painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
+        self._paint_bar(painter, QRectF(12, self.height() / 2 - 3, _BAR_PX, 6))
+        painter.setFont(self._font())
+        painter.setPen(
+            QColor(self._theme.text if self._state.state in {"near", "over"} else self._theme.muted)
+        )
+        left = 12 + _BAR_PX + 9
+        room = QRectF(left, 0, self.width() - left, self.height())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+
+    def _paint_bar(self, painter: QPainter, bar: QRectF) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.seg_free))
+        painter.drawRoundedRect(bar, 3, 3)
+        share = min(1.0, self._state.share)
+        if share > 0:
+            painter.setBrush(QColor(self._ink()))
+            painter.drawRoundedRect(
+                QRectF(bar.x(), bar.y(), max(6.0, bar.width() * share), bar.height()), 3, 3
+            )
+        if self._state.state != "off":
+            x = bar.x() + bar.width() * self._state.threshold
+            painter.setPen(QPen(QColor(self._theme.text), 1.4))
+            painter.drawLine(round(x), round(bar.top() - 2), round(x), round(bar.bottom() + 2))
+
+    def _ink(self) -> str:
+        return {
+            "calm": self._theme.accent,
+            "near": self._theme.seg_output,
+            "over": self._theme.error,
+            "off": self._theme.faint,
+        }[self._state.state]
+
+    def _font(self) -> QFont:
+        return fonts.sized(self.font(), 12, QFont.Weight.Medium)

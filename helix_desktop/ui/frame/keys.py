@@ -1,0 +1,38 @@
+"""The page that lists the window's keys."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
+
+from helix_desktop.ui.actions import key_lines
+from helix_desktop.ui.widgets import column, label, row
+
+_ELSEWHERE = (
+    ("Send the message", "Enter"),
+    ("New line in the message", "Shift+Enter"),
+    ("Rename a session in the list", "F2"),
+    ("Recall a cache entry into the chat", "Ctrl+Enter"),
+    ("Verify a cache entry", "V"),
+)
+
+
+class KeysDialog(QDialog):
+    """All keys in two columns; not modal, so it can stay open while one tries them."""
+
+    def __init__(self, parent: QWidget) -> None:
+        """Ready to show."""
+        super().__init__(parent)
+        self.setWindowTitle("Keys")
+        lines = key_lines() + _ELSEWHERE
+        half = (len(lines) + 1) // 2
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(9)
+        grid.setColumnMinimumWidth(2, 26)
+        for place, (words, keys) in enumerate(lines):
+            side = 3 * (place // half)
+            grid.addWidget(label(words, "muted"), place % half, side)
+            grid.addLayout(
+                row(None, *(label(key, "key") for key in keys.split(", ")), gap=4), place % half, side + 1
+            )
+        self.setLayout(column(label("Keys", "heading"), 4, grid, margins=(24, 20, 24, 22)))

@@ -1,0 +1,49 @@
+"""The menu bar and the "More" menu, built from the window's actions."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+from helix_desktop.ui.actions import Actions
+
+
+def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
+    """Build File, Edit, View, Session and Help."""
+    a = actions
+    themes = QActionGroup(bar)
+    for action in (a.theme_system, a.theme_light, a.theme_dark):
+        themes.addAction(action)
+    for title, groups in (
+        ("&File", ((a.open_folder, a.new_session, a.switch_workspace), (a.settings,), (a.close,))),
+        ("&Edit", ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.focus_composer))),
+        (
+            "&View",
+            (
+                (a.show_chat, a.show_cache, a.show_timeline),
+                (a.toggle_sidebar, a.toggle_inspector, a.next_pane),
+                (a.theme_system, a.theme_light, a.theme_dark),
+                (a.zoom_in, a.zoom_out, a.zoom_reset),
+            ),
+        ),
+        ("&Session", ((a.stop,), (a.compact_now, a.undo_compaction))),
+        ("&Help", ((a.keys, a.about),)),
+    ):
+        fill(bar.addMenu(title), groups)
+
+
+def more_menu(parent: QWidget, actions: Actions) -> QMenu:
+    """The menu at the end of the top bar: what concerns this session."""
+    menu = QMenu(parent)
+    a = actions
+    groups = ((a.stop, a.compact_now, a.undo_compaction), (a.find, a.new_session), (a.keys, a.settings))
+    fill(menu, groups)
+    return menu
+
+
+def fill(menu: QMenu, groups: tuple[tuple[QAction, ...], ...]) -> None:
+    """Put groups of actions into a menu, a line between groups."""
+    for place, group in enumerate(groups):
+        if place:
+            menu.addSeparator()
+        menu.addActions(list(group))

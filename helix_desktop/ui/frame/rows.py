@@ -1,0 +1,105 @@
+"""What the window's frame shows: plain rows that a presenter fills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Pressure = Literal["calm", "near", "over", "off"]
+Level = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class GaugeState:
+    """Use of the context window, in tokens; the same number that triggers a compaction."""
+
+    used: int
+    window: int
+    estimated: bool
+    source: str  # where the number comes from, e.g. "reported by the provider"
+    threshold: float  # share of the window at which a handover is written, 0..1
+    state: Pressure
+
+    @property
+    def share(self) -> float:
+        """Part of the window that is used, 0 when no window is known; may pass 1."""
+        return self.used / self.window if self.window > 0 else 0.0
+
+    @property
+    def left(self) -> int:
+        """Tokens until the threshold, never negative."""
+        return max(0, int(self.window * self.threshold) - self.used)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHeader:
+    """The session that is open: title, and what the status line says."""
+
+    session_id: str
+    title: str
+    running: bool
+    model: str
+    demo: bool
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One running job: verb and count as text, progress 0..1 or None when unknown."""
+
+    id: str
+    text: str
+    progress: float | None
+    cancellable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BannerAction:
+    """A button of a banner."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """A message on top of the centre: what happened, why, and what can be done."""
+
+    id: str
+    level: Level
+    what: str
+    why: str = ""
+    fix: str = ""
+    actions: tuple[BannerAction, ...] = ()
+    dismissable: bool = True
+
+
+def tokens_text(tokens: int) -> str:
+    """A token count in at most five signs: 812, 14.6k, 128k, 1.2M."""
+    if tokens < 1_000:
+        return str(tokens)
+    if tokens < 999_500:
+        thousands = tokens / 1_000
+        return f"{thousands:.0f}k" if thousands >= 99.95 or tokens % 1_000 == 0 else f"{thousands:.1f}k"
+    return f"{tokens / 1_000_000:.1f}M"
+
+
+def gauge_text(state: GaugeState, detail: int = 2) -> str:
+    """The gauge in words; detail 0: share, 1: share and tokens, 2: also the way to the threshold."""
+    if state.window <= 0:
+        return "Window unknown"
+    about = "≈ " if state.estimated else ""
+    text = f"{about}{state.share * 100:.0f} %"
+    if detail >= 1:
+        text += f" · {tokens_text(state.used)} / {tokens_text(state.window)}"
+    if detail >= 2:
+        text += {
+            "off": " · compaction off",
+            "over": " · compacts now",
+        }.get(state.state, f" · compacts in ~{tokens_text(state.left)}")
+    return text
+
+
+def messages_text(count: int) -> str:
+    """A count of messages in words."""
+    return "1 message" if count == 1 else f"{count:,} messages"

@@ -1,0 +1,357 @@
+"""The window's frame: menus, rail, sidebar, top bar, centre, inspector; it shows places and forwards intents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QMainWindow,
+    QSplitter,
+    QStackedWidget,
+    QWidget,
+)
+
+from helix_desktop.ui.actions import make_actions
+from helix_desktop.ui.frame.banner import BannerArea
+from helix_desktop.ui.frame.jobs import JobLines
+from helix_desktop.ui.frame.keys import KeysDialog
+from helix_desktop.ui.frame.menus import fill_menu_bar, more_menu
+from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
+from helix_desktop.ui.sidebar.rail import Rail
+from helix_desktop.ui.sidebar.rows import WorkspaceRow
+from helix_desktop.ui.sidebar.sidebar import Sidebar
+from helix_desktop.ui.sidebar.switcher import Switcher
+from helix_desktop.ui.style import Appearance
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.top_bar import TopBar
+from helix_desktop.ui.widgets import column, retint
+
+Place = Literal["welcome", "missing", "empty", "work"]
+"""What the centre shows: first run, a missing folder, a workspace without an open session, or a session."""
+
+_INSPECTOR_NEEDS_PX = 1120
+_SIDEBAR_NEEDS_PX = 760
+_DOUBLE_ESC_MS = 700
+_MIN_SIZE = (560, 420)
+_FIRST_SIZE = (1440, 900)
+_FIRST_WIDTHS = (276, 868, 296)
+
+
+@runtime_checkable
+class Themed(Protocol):
+    """A page that is told which theme is in force."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take a theme."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The widgets that fill the centre and the inspector pane."""
+
+    chat: QWidget
+    cache: QWidget
+    timeline: QWidget
+    inspector: QWidget
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutMemory:
+    """Where the window keeps sizes: by key, as bytes; `recall` gives b"" for what it does not know."""
+
+    recall: Callable[[str], bytes]
+    remember: Callable[[str, bytes], None]
+
+
+class MainWindow(QMainWindow):
+    """Owns the parts and what moves between them; what they mean is decided by presenters.
+
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`, `welcome`,
+    `missing`, `no_session`, `commands`.
+    """
+
+    closing = Signal()
+    """The user wants to close; call `allow_close` when everything has ended."""
+    stop_requested = Signal()
+    page_shown = Signal(str)
+
+    def __init__(self, pages: Pages, memory: LayoutMemory) -> None:
+        """Build the frame around pages; sizes come back from the memory."""
+        super().__init__()
+        self.setWindowTitle("Helix Desktop")
+        self.setMinimumSize(*_MIN_SIZE)
+        self._memory = memory
+        self._may_close = False
+        self._last_esc = -_DOUBLE_ESC_MS
+        self._place: Place = "welcome"
+        self._inspector_wanted = memory.recall("inspector") != b"off"
+        self._sidebar_wanted = memory.recall("sidebar") != b"off"
+        self._theme = LIGHT
+        self._pages = {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
+        self._handed_in = (pages.chat, pages.cache, pages.timeline, pages.inspector)
+        self.commands = make_actions(self)
+        self.rail, self.sidebar = Rail(), Sidebar()
+        self.top_bar = TopBar(more_menu(self, self.commands))
+        self.banners, self.jobs = BannerArea(), JobLines()
+        self.welcome, self.no_session, self.missing = WelcomePage(), NoSessionPage(), MissingFolderPage()
+        self._work = QStackedWidget()
+        self._centre = QStackedWidget()
+        self._inspector = QFrame()
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._arrange(pages.inspector)
+        self.switcher = Switcher(self)
+        self._keys = KeysDialog(self)
+        fill_menu_bar(self.menuBar(), self.commands)
+        self._connect()
+        self._restore()
+        self.show_place("welcome")
+
+    def _arrange(self, inspector: QWidget) -> None:
+        for page in self._pages.values():
+            self._work.addWidget(page)
+        for place in (self.welcome, self.missing, self.no_session, self._work):
+            self._centre.addWidget(place)
+        centre = QFrame()
+        centre.setObjectName("centre")
+        centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, gap=0))
+        centre.setMinimumWidth(320)
+        self._inspector.setObjectName("inspector_pane")
+        self._inspector.setMinimumWidth(240)
+        self._inspector.setLayout(column(inspector))
+        for pane in (self.sidebar, centre, self._inspector):
+            self._splitter.addWidget(pane)
+        self._splitter.setHandleWidth(1)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.setStretchFactor(1, 1)
+        root = QWidget()
+        line = QHBoxLayout(root)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(0)
+        line.addWidget(self.rail)
+        line.addWidget(self._splitter, 1)
+        self.setCentralWidget(root)
+
+    def _connect(self) -> None:
+        actions, bar = self.commands, self.top_bar
+        actions.close.triggered.connect(self.close)
+        actions.switch_workspace.triggered.connect(self.switcher.open)
+        actions.toggle_sidebar.triggered.connect(self.set_sidebar)
+        actions.toggle_inspector.triggered.connect(self.set_inspector)
+        actions.next_pane.triggered.connect(self.focus_next_pane)
+        actions.keys.triggered.connect(self._keys.show)
+        actions.stop.triggered.connect(self.stop_requested)
+        for page, action in zip(
+            self._pages, (actions.show_chat, actions.show_cache, actions.show_timeline), strict=True
+        ):
+            action.triggered.connect(lambda _=False, name=page: self.show_page(name))
+        for edit, keys in (
+            (actions.undo, QKeySequence.StandardKey.Undo),
+            (actions.redo, QKeySequence.StandardKey.Redo),
+            (actions.cut, QKeySequence.StandardKey.Cut),
+            (actions.copy, QKeySequence.StandardKey.Copy),
+            (actions.paste, QKeySequence.StandardKey.Paste),
+        ):
+            edit.triggered.connect(lambda _=False, key=keys: self._press(key))
+        bar.page_chosen.connect(self.show_page)
+        bar.inspector_requested.connect(actions.toggle_inspector.trigger)
+        bar.sidebar_requested.connect(actions.toggle_sidebar.trigger)
+        bar.compact_requested.connect(actions.compact_now.trigger)
+        self.rail.add_requested.connect(actions.open_folder.trigger)
+        self.rail.settings_requested.connect(actions.settings.trigger)
+        self.sidebar.open_folder_requested.connect(actions.open_folder.trigger)
+        self.sidebar.new_session_requested.connect(actions.new_session.trigger)
+        self.sidebar.switcher_requested.connect(self.switcher.open)
+        self.welcome.folder_requested.connect(actions.open_folder.trigger)
+        self.no_session.new_session_requested.connect(actions.new_session.trigger)
+
+    def _restore(self) -> None:
+        self.resize(*_FIRST_SIZE)
+        self._splitter.setSizes(list(_FIRST_WIDTHS))
+        geometry, widths = self._memory.recall("geometry"), self._memory.recall("splitter")
+        if geometry:
+            self.restoreGeometry(QByteArray(geometry))
+        if widths:
+            self._splitter.restoreState(QByteArray(widths))
+
+    def follow(self, appearance: Appearance) -> None:
+        """Take theme and text size from the application's appearance, and let menus and rail choose them."""
+        actions = self.commands
+        modes = {"system": actions.theme_system, "light": actions.theme_light, "dark": actions.theme_dark}
+
+        def take(theme: Theme) -> None:
+            modes[appearance.mode].setChecked(True)
+            self.set_theme(theme)
+
+        actions.theme_system.triggered.connect(lambda: appearance.set_mode("system"))
+        actions.theme_light.triggered.connect(lambda: appearance.set_mode("light"))
+        actions.theme_dark.triggered.connect(lambda: appearance.set_mode("dark"))
+        self.rail.theme_requested.connect(
+            lambda: appearance.set_mode("light" if appearance.theme.dark else "dark")
+        )
+        for action, steps in ((actions.zoom_in, 1), (actions.zoom_out, -1), (actions.zoom_reset, 0)):
+            action.triggered.connect(lambda _=False, by=steps: appearance.zoom(by))
+        appearance.changed.connect(take)
+        take(appearance.theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Give every part the colours of a theme."""
+        self._theme = theme
+        retint(self, theme)
+        for page in self._handed_in:
+            if isinstance(page, Themed):
+                page.set_theme(theme)
+
+    @property
+    def theme(self) -> Theme:
+        """The theme in force."""
+        return self._theme
+
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
+        """Show the workspaces in rail, switcher and header."""
+        self.rail.show_workspaces(workspaces)
+        self.switcher.show_workspaces(workspaces)
+        active = next((workspace for workspace in workspaces if workspace.active), None)
+        self.sidebar.show_workspace(active.name if active else "")
+        self.setWindowTitle(f"{active.name} — Helix Desktop" if active else "Helix Desktop")
+
+    def show_place(self, place: Place) -> None:
+        """Show what the centre is for now."""
+        self._place = place
+        pages = {
+            "welcome": self.welcome,
+            "missing": self.missing,
+            "empty": self.no_session,
+            "work": self._work,
+        }
+        self._centre.setCurrentWidget(pages[place])
+        for action in self.commands.for_session():
+            action.setEnabled(place == "work")
+        self._lay_out()
+
+    def show_page(self, name: str) -> None:
+        """Show chat, cache or timeline."""
+        self._work.setCurrentWidget(self._pages[name])
+        self.top_bar.show_page(name)
+        self.page_shown.emit(name)
+
+    def page(self) -> str:
+        """The page that is shown: chat, cache or timeline."""
+        return next(name for name, page in self._pages.items() if page is self._work.currentWidget())
+
+    def set_sidebar(self, shown: bool) -> None:
+        """Show or hide the sidebar, and remember it."""
+        self._sidebar_wanted = shown
+        self._memory.remember("sidebar", b"on" if shown else b"off")
+        self._apply_panes(shown, self._inspector.isVisibleTo(self))
+
+    def set_inspector(self, shown: bool) -> None:
+        """Show or hide the inspector, and remember it."""
+        self._inspector_wanted = shown
+        self._memory.remember("inspector", b"on" if shown else b"off")
+        self._apply_panes(self.sidebar.isVisibleTo(self), shown)
+
+    def focus_next_pane(self) -> None:
+        """Move the keyboard to the next pane that is shown: rail, sidebar, centre, inspector."""
+        panes = [
+            pane for pane in (self.rail, self.sidebar, self._centre, self._inspector) if pane.isVisible()
+        ]
+        here = next(
+            (at for at, pane in enumerate(panes) if pane.isAncestorOf(self.focusWidget() or self)), -1
+        )
+        for step in range(1, len(panes) + 1):
+            target = _first_focus(panes[(here + step) % len(panes)])
+            if target is not None:
+                target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+                return
+
+    def allow_close(self) -> None:
+        """Close for good: everything that the window showed has ended."""
+        self._may_close = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the layout and ask; close only when it was allowed."""
+        self._memory.remember("geometry", self.saveGeometry().data())
+        self._memory.remember("splitter", self._splitter.saveState().data())
+        if self._may_close:
+            self._keys.close()
+            event.accept()
+            return
+        event.ignore()
+        self.closing.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Stop the agent on Esc Esc, when nothing in focus wanted the keys."""
+        if event.key() != Qt.Key.Key_Escape or event.isAutoRepeat():
+            super().keyPressEvent(event)
+            return
+        now = event.timestamp()
+        if now - self._last_esc <= _DOUBLE_ESC_MS and self.commands.stop.isEnabled():
+            self._last_esc = -_DOUBLE_ESC_MS
+            self.stop_requested.emit()
+        else:
+            self._last_esc = now
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Leave the switcher with a click beside it."""
+        self.switcher.hide()
+        super().mousePressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold panes away where the centre would become too narrow."""
+        super().resizeEvent(event)
+        before, now = event.oldSize().width(), self.width()
+        crossed = any((before < edge) != (now < edge) for edge in (_INSPECTOR_NEEDS_PX, _SIDEBAR_NEEDS_PX))
+        if crossed:
+            self._lay_out()
+        if self.switcher.isVisible():
+            self.switcher.open()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Leave the switcher when another window comes to the front."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            self.switcher.hide()
+
+    def _lay_out(self) -> None:
+        """Show the panes that are wanted, as far as there is room."""
+        self._apply_panes(
+            self._sidebar_wanted and self.width() >= _SIDEBAR_NEEDS_PX,
+            self._inspector_wanted and self.width() >= _INSPECTOR_NEEDS_PX,
+        )
+
+    def _apply_panes(self, sidebar: bool, inspector: bool) -> None:
+        working = self._place == "work"
+        self.sidebar.setVisible(sidebar)
+        self._inspector.setVisible(inspector and working)
+        self.top_bar.sidebar.setVisible(not sidebar)
+        self.commands.toggle_sidebar.setChecked(sidebar)
+        self.commands.toggle_inspector.setChecked(inspector and working)
+        self.commands.toggle_inspector.setEnabled(working)
+
+    def _press(self, keys: QKeySequence.StandardKey) -> None:
+        """Press standard keys on the widget in focus, so that each widget answers in its own way."""
+        target = self.focusWidget()
+        if target is None:
+            return
+        chord = QKeySequence(keys)[0]
+        for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+            QApplication.sendEvent(target, QKeyEvent(kind, chord.key(), chord.keyboardModifiers()))
+
+
+def _first_focus(pane: QWidget) -> QWidget | None:
+    """The first widget in a pane that takes the keyboard."""
+    widget = pane.nextInFocusChain()
+    while widget is not pane:
+        takes = widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value
+        if pane.isAncestorOf(widget) and takes and widget.isVisible() and widget.isEnabled():
+            return widget
+        widget = widget.nextInFocusChain()
+    return None

@@ -1,0 +1,217 @@
+"""The pages that stand in the centre while no session can be shown there."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QScrollArea, QWidget
+
+from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.sidebar.drops import dropped_folder
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import Part, PushButton, card, column, label, row
+
+_CARDS_PX = 800
+_STACK_BELOW_PX = 700
+_NARROW_PX = 460
+
+
+class IconTile(QWidget):
+    """An icon on a soft rounded square."""
+
+    def __init__(
+        self, icon_name: str, *, px: int = 44, ink: str = "accent_text", ground: str = "accent_soft"
+    ) -> None:
+        """`ink` and `ground` are names of tokens, `px` the edge."""
+        super().__init__()
+        self._icon_name, self._ink, self._ground = icon_name, ink, ground
+        self._theme = LIGHT
+        self.setFixedSize(px, px)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint square and icon."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(self._theme, self._ground)))
+        edge = self.width()
+        painter.drawRoundedRect(self.rect(), edge * 0.27, edge * 0.27)
+        size = edge // 2
+        ink = str(getattr(self._theme, self._ink))
+        image = pixmap(self._icon_name, ink, size, self.devicePixelRatioF())
+        painter.drawPixmap((edge - size) // 2, (edge - size) // 2, image)
+
+
+class _Logo(QLabel):
+    """The app's sign."""
+
+    def __init__(self, px: int) -> None:
+        super().__init__()
+        self._px = px
+        self.setFixedSize(px, px)
+
+    def tint(self, theme: Theme) -> None:
+        self.setPixmap(pixmap("helix", theme.text, self._px, self.devicePixelRatioF()))
+
+
+def _centred(parent: QWidget, body: QLayout, width: int) -> QWidget:
+    """Lay a body of at most `width` pixels into the middle of a scrolling page."""
+    column_widget = QWidget()
+    column_widget.setMaximumWidth(width)
+    column_widget.setLayout(body)
+    page = QWidget()
+    page.setObjectName("page")
+    line = row(margins=(32, 24, 32, 40))
+    line.addStretch(1)
+    line.addWidget(column_widget, 100, Qt.AlignmentFlag.AlignVCenter)
+    line.addStretch(1)
+    page.setLayout(line)
+    scroll = QScrollArea()
+    scroll.setWidget(page)
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    parent.setLayout(column(scroll))
+    return column_widget
+
+
+def _start(part: QWidget) -> QBoxLayout:
+    """A part at the left of a line."""
+    return row(part, None)
+
+
+class WelcomePage(QWidget):
+    """First run: what this is, and three ways to begin. A folder can be dropped anywhere on it."""
+
+    sample_requested = Signal()
+    folder_requested = Signal()
+    provider_requested = Signal()
+    folder_dropped = Signal(str)
+
+    def __init__(self) -> None:
+        """Ready to show."""
+        super().__init__()
+        self.setAcceptDrops(True)
+        self._cards = row(gap=14)
+        for parts, asked in (
+            (("play", "Try the guided sample", "A prepared project and the offline demo model: no key, no network. "
+              "See outputs leave the window and come back.", "Start the sample", "primary"), self.sample_requested),
+            (("folder-open", "Open a folder", "Your project becomes a workspace with its own cache, sessions and "
+              "rules. Drop it here, or choose it.", "Open folder…", ""), self.folder_requested),
+            (("plug", "Add a model provider", "OpenAI, Ollama, LM Studio, llama.cpp, vLLM, OpenRouter, or any server "
+              "that speaks Chat Completions.", "Add provider…", ""), self.provider_requested),
+        ):  # fmt: skip
+            framed, button = self._card(*parts)
+            button.clicked.connect(asked)
+            self._cards.addWidget(framed, 1)
+        lead = label(
+            "An agent whose context is kept small, kept whole, and kept in sight. Large outputs leave the window as "
+            "SHA-256 markers and come back byte for byte.",
+            "lead",
+            wrap=True,
+        )
+        head = column(_start(_Logo(60)), 4, label("Welcome to Helix Desktop", "display"), lead, gap=8)
+        foot = label(
+            "Nothing of a folder is run, and nothing is sent, before you send a message.", "faint", wrap=True
+        )
+        self._column = _centred(self, column(head, 14, self._cards, 6, foot, gap=8), _CARDS_PX)
+
+    @staticmethod
+    def _card(icon_name: str, title: str, text: str, action: str, kind: str) -> tuple[QFrame, PushButton]:
+        button = PushButton(action, kind)
+        words = label(text, "muted", wrap=True)
+        words.setAlignment(Qt.AlignmentFlag.AlignTop)
+        body = column(_start(IconTile(icon_name)), 4, label(title, "title"), words, 6, None, _start(button), gap=6,
+                      margins=(18, 18, 18, 18))  # fmt: skip
+        return card(body), button
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Stack the cards where three beside each other would be too narrow."""
+        super().resizeEvent(event)
+        stacked = self.width() < _STACK_BELOW_PX
+        directions = QBoxLayout.Direction
+        self._cards.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a folder, nothing else."""
+        if dropped_folder(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the folder that was dropped."""
+        folder = dropped_folder(event.mimeData())
+        if folder:
+            event.acceptProposedAction()
+            self.folder_dropped.emit(folder)
+
+
+class NoSessionPage(QWidget):
+    """A workspace without an open session: one sentence, one button."""
+
+    new_session_requested = Signal()
+
+    def __init__(self) -> None:
+        """Ready to show."""
+        super().__init__()
+        self._title = label("No session yet.", "heading", wrap=True)
+        button = PushButton("New session", "primary", "plus")
+        button.clicked.connect(self.new_session_requested)
+        hint = row(
+            label("Ctrl+N", "key"), label("starts one from anywhere in the window", "faint"), None, gap=7
+        )
+        words = label("A session is one conversation with the agent in this workspace.", "muted", wrap=True)
+        body = column(
+            _start(IconTile("message-square")), 6, self._title, words, 8, _start(button), 4, hint, gap=6
+        )
+        _centred(self, body, _NARROW_PX)
+
+    def show_workspace(self, name: str, sessions: int) -> None:
+        """Say for which workspace; `sessions` is how many it has."""
+        self._title.setText(
+            f"No session in {name} yet." if sessions == 0 else f"{name}: choose a session, or begin one."
+        )
+
+
+class MissingFolderPage(QWidget):
+    """A workspace whose folder is gone: what is safe, and what can be done."""
+
+    locate_requested = Signal()
+    read_only_requested = Signal()
+    remove_requested = Signal()
+
+    def __init__(self) -> None:
+        """Ready to show."""
+        super().__init__()
+        self._title = label("", "heading", wrap=True)
+        self._path = label("", "mono", wrap=True)
+        self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        safe = label(
+            "Sessions, cache and timeline are safe: they are kept apart from the folder. If it was moved, say where it "
+            "is now; the workspace stays the same.",
+            "muted",
+            wrap=True,
+        )
+        parts: list[Part] = []
+        for text, kind, icon_name, asked in (
+            ("Locate…", "primary", "folder-search", self.locate_requested),
+            ("Open read-only", "", "eye", self.read_only_requested),
+            ("Remove from list", "danger", "", self.remove_requested),
+        ):
+            button = PushButton(text, kind, icon_name)
+            button.clicked.connect(asked)
+            parts.append(button)
+        note = label("Removing takes it off the list only; its data is kept.", "faint", wrap=True)
+        tile = IconTile("folder-x", ink="warn", ground="warn_soft")
+        body = column(_start(tile), 6, self._title, self._path, safe, 8, row(*parts, None), 4, note, gap=7)
+        _centred(self, body, _NARROW_PX + 40)
+
+    def show_workspace(self, name: str, path: str) -> None:
+        """Say which folder is gone."""
+        self._title.setText(f"The folder of {name} is missing")
+        # Zero-width spaces let a long path break at its separators.
+        self._path.setText(path.replace("/", "/\u200b").replace("\\", "\\\u200b"))

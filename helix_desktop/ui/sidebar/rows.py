@@ -1,0 +1,107 @@
+"""What the sidebar shows: plain rows that a presenter fills, and the rules that order and name them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+Badge = Literal["", "running", "waiting", "missing"]
+Group = Literal["Today", "Yesterday", "Earlier"]
+
+BADGE_WORDS: dict[Badge, str] = {
+    "": "",
+    "running": "running",
+    "waiting": "waiting for your approval",
+    "missing": "folder missing",
+}
+_JUST_NOW_S = 60
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
+"""Grounds that keep white initials at 4.5:1 or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceRow:
+    """One workspace in rail and switcher; `color` is #rrggbb, empty strings let the sidebar choose."""
+
+    id: str
+    name: str
+    path: str
+    color: str = ""
+    initials: str = ""
+    active: bool = False
+    badge: Badge = ""
+    cache: str = ""  # size of its cache in words, e.g. "2.1 MB"
+
+    def shown_color(self) -> str:
+        """Its own colour, else one that its id always leads to."""
+        return self.color or color_of(self.id)
+
+    def shown_initials(self) -> str:
+        """Its own initials, else those of its name."""
+        return self.initials or initials_of(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionItem:
+    """One session in the list; `used` is the share of the window, 0..1."""
+
+    id: str
+    title: str
+    subtitle: str
+    updated_ms: int
+    used: float
+    running: bool
+    active: bool
+
+
+def color_of(workspace_id: str) -> str:
+    """The colour that belongs to a workspace id, the same on every machine."""
+    return WORKSPACE_COLORS[hashlib.sha256(workspace_id.encode()).digest()[0] % len(WORKSPACE_COLORS)]
+
+
+def initials_of(name: str) -> str:
+    """One or two signs that stand for a name: the first of two words, or of one word and its second letter."""
+    words = [word for word in name.replace("-", " ").replace("_", " ").replace(".", " ").split() if word]
+    if not words:
+        return "?"
+    if len(words) == 1:
+        return words[0][:2].upper() if words[0].isascii() else words[0][:1]
+    return (words[0][:1] + words[1][:1]).upper()
+
+
+def group_of(updated_ms: int, now: datetime) -> Group:
+    """The day group of a moment (milliseconds since 1970), seen from a local `now`."""
+    day = datetime.fromtimestamp(updated_ms / 1000).date()
+    if day >= now.date():
+        return "Today"
+    return "Yesterday" if day == now.date() - timedelta(days=1) else "Earlier"
+
+
+def when_text(updated_ms: int, now: datetime) -> str:
+    """A moment as short as the list needs it: now, 14:02, Tue, 12 Nov, 12 Nov 2025."""
+    moment = datetime.fromtimestamp(updated_ms / 1000)
+    if (now - moment).total_seconds() < _JUST_NOW_S:
+        return "now"
+    days = (now.date() - moment.date()).days
+    if days <= 0:
+        return moment.strftime("%H:%M")
+    if days < len(_DAYS):
+        return _DAYS[moment.weekday()]
+    text = f"{moment.day} {_MONTHS[moment.month - 1]}"
+    return text if moment.year == now.year else f"{text} {moment.year}"
+
+
+def matches(needle: str, *texts: str) -> bool:
+    """Whether every word of a search stands somewhere in the texts, upper and lower case alike."""
+    haystack = " ".join(texts).casefold()
+    return all(word in haystack for word in needle.casefold().split())
+
+
+def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:
+    """Sessions ordered by their last change, newest first."""
+    return sorted(items, key=lambda item: item.updated_ms, reverse=True)

@@ -1,0 +1,97 @@
+"""The list of a workspace's sessions, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QListView, QMenu
+
+from helix_desktop.ui.sidebar.rows import SessionItem
+from helix_desktop.ui.sidebar.session_delegate import SessionDelegate
+from helix_desktop.ui.sidebar.session_model import ITEM_ROLE, SessionModel
+from helix_desktop.ui.theme import Theme
+
+
+class SessionList(QListView):
+    """Click or Enter opens a session, F2 renames it."""
+
+    chosen = Signal(str)
+    renamed = Signal(str, str)
+    """Session id and new title."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self._rows = SessionModel(self)
+        self._rows.renamed.connect(self.renamed)
+        self._look = SessionDelegate(self)
+        self.setModel(self._rows)
+        self.setItemDelegate(self._look)
+        self.setAccessibleName("Sessions")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._open_menu)
+        self.clicked.connect(self._choose)
+
+    def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
+        """Show these sessions, grouped by day as seen from a local `now`."""
+        self._rows.show_sessions(items, now)
+
+    def set_filter(self, needle: str) -> None:
+        """Show only sessions that match a search."""
+        self._rows.set_filter(needle)
+
+    def sessions(self) -> list[SessionItem]:
+        """The sessions that are shown, in order."""
+        return self._rows.sessions()
+
+    def total(self) -> int:
+        """How many sessions there are, shown or not."""
+        return self._rows.total()
+
+    def index_of(self, session_id: str) -> QModelIndex:
+        """The index of a session; invalid when it is not shown."""
+        return self._rows.index_of(session_id)
+
+    def focus_first(self) -> None:
+        """Take the focus, at the current or the first session."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if not self.currentIndex().isValid() and self.sessions():
+            self.setCurrentIndex(self.index_of(self.sessions()[0].id))
+
+    def menu_for(self, index: QModelIndex) -> QMenu:
+        """The context menu of a session."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Open", lambda: self._choose(index))
+        menu.addAction("Rename…\tF2", lambda: self.edit(index))
+        return menu
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Open with Enter, leave the rest to Qt."""
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.currentIndex().isValid():
+            self._choose(self.currentIndex())
+            return
+        super().keyPressEvent(event)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._look.theme = theme
+        self.viewport().update()
+
+    def _choose(self, index: QModelIndex) -> None:
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem):
+            self.chosen.emit(item.id)
+
+    def _open_menu(self, at: QPoint) -> None:
+        index = self.indexAt(at)
+        if isinstance(index.data(ITEM_ROLE), SessionItem):
+            self.menu_for(index).popup(self.viewport().mapToGlobal(at))

@@ -1,0 +1,250 @@
+"""The bar above the centre: session title and status, the three pages, the context gauge, and buttons."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
+
+from helix_desktop.ui.frame.gauge import GaugePill
+from helix_desktop.ui.frame.rows import GaugeState, SessionHeader, messages_text
+from helix_desktop.ui.icons import icon
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import Dot, ElidedLabel, IconButton, column, label, row
+
+PageName = Literal["chat", "cache", "timeline"]
+PAGES: tuple[tuple[PageName, str, str], ...] = (
+    ("chat", "Chat", "message-square"),
+    ("cache", "Cache", "database"),
+    ("timeline", "Timeline", "history"),
+)
+DEMO_BADGE = "Offline demo model"
+
+_TITLE_PX = 190
+"""Room that the title keeps, in pixels, before anything else is shortened."""
+
+
+class EditableTitle(QStackedWidget):
+    """A title that turns into a field on double click; Enter keeps the new name, Esc the old one."""
+
+    renamed = Signal(str)
+
+    def __init__(self) -> None:
+        """Start without a title, and not editable."""
+        super().__init__()
+        self.editable = False
+        self._shown = ElidedLabel(role="title")
+        self._field = QLineEdit()
+        self._field.setProperty("kind", "title")
+        self._field.setAccessibleName("Session title")
+        self._field.setMaxLength(200)
+        self._field.editingFinished.connect(self._finish)
+        self.addWidget(self._shown)
+        self.addWidget(self._field)
+        self.setFixedHeight(26)
+
+    def set_title(self, title: str) -> None:
+        """Show a title; an edit that is going on is kept."""
+        self._shown.set_whole(title)
+
+    def title(self) -> str:
+        """The whole title."""
+        return self._shown.whole()
+
+    def edit(self) -> None:
+        """Begin to edit, all text selected."""
+        if not self.editable:
+            return
+        self._field.setText(self.title())
+        self._field.selectAll()
+        self.setCurrentWidget(self._field)
+        self._field.setFocus()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Begin to edit."""
+        self.edit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave an edit with Esc, without a change."""
+        if event.key() == Qt.Key.Key_Escape and self.currentWidget() is self._field:
+            self._field.setText(self.title())
+            self._finish()
+            return
+        super().keyPressEvent(event)
+
+    def _finish(self) -> None:
+        if self.currentWidget() is not self._field:
+            return
+        self.setCurrentWidget(self._shown)
+        name = self._field.text().strip()
+        if name and name != self.title():
+            self._shown.set_whole(name)
+            self.renamed.emit(name)
+
+
+class PageSwitch(QFrame):
+    """The segmented control Chat / Cache / Timeline."""
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        """Start on the chat."""
+        super().__init__()
+        self.setProperty("role", "segments")
+        self._group = QButtonGroup(self)
+        self._buttons: dict[str, QPushButton] = {}
+        line = row(margins=(3, 3, 3, 3), gap=2)
+        for name, text, _ in PAGES:
+            button = QPushButton(text)
+            button.setProperty("kind", "segment")
+            button.setCheckable(True)
+            button.setAutoDefault(False)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setIconSize(QSize(15, 15))
+            button.setAccessibleName(text)
+            button.clicked.connect(lambda _=False, page=name: self.chosen.emit(page))
+            self._group.addButton(button)
+            self._buttons[name] = button
+            line.addWidget(button)
+        self.setLayout(line)
+        self._theme = LIGHT
+        self.select("chat")
+
+    def select(self, page: str) -> None:
+        """Mark a page as the one that is shown."""
+        self._buttons[page].setChecked(True)
+        self.tint(self._theme)
+
+    def set_short(self, short: bool) -> None:
+        """Show icons without words where room is narrow."""
+        for name, text, _ in PAGES:
+            self._buttons[name].setText("" if short else text)
+            self._buttons[name].setToolTip(text if short else "")
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        for name, _, icon_name in PAGES:
+            button = self._buttons[name]
+            button.setIcon(icon(icon_name, theme.accent_text if button.isChecked() else theme.muted, 15))
+
+
+class TopBar(QWidget):
+    """Title and status at the left, pages, gauge and buttons at the right; shortens as the window narrows."""
+
+    page_chosen = Signal(str)
+    renamed = Signal(str, str)
+    """Session id and new title."""
+    compact_requested = Signal()
+    inspector_requested = Signal()
+    sidebar_requested = Signal()
+
+    def __init__(self, more: QMenu) -> None:
+        """`more` is the menu behind the last button."""
+        super().__init__()
+        self.setObjectName("top_bar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(57)
+        self._session_id = ""
+        self.title = EditableTitle()
+        self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
+        self._dot = Dot("seg_assistant")
+        self._badge = label(DEMO_BADGE, "badge")
+        self._badge.setToolTip(
+            "A script that ships with the app answers here; no model and no network are used."
+        )
+        self._status = ElidedLabel(role="note")
+        self.pages = PageSwitch()
+        self.pages.chosen.connect(self.page_chosen)
+        self.gauge = GaugePill()
+        self.gauge.clicked.connect(self.inspector_requested)
+        self.compact = IconButton("archive", "Compact now (Ctrl+Shift+K)")
+        self.compact.clicked.connect(self.compact_requested)
+        self.inspector = IconButton("panel-right", "Context inspector (Ctrl+I)")
+        self.inspector.clicked.connect(self.inspector_requested)
+        self.sidebar = IconButton("panel-left", "Show the sidebar (Ctrl+B)")
+        self.sidebar.clicked.connect(self.sidebar_requested)
+        self.sidebar.hide()
+        self.more = IconButton("ellipsis", "More")
+        self.more.setMenu(more)
+        self._arrange()
+        self.show_session(None)
+
+    def _arrange(self) -> None:
+        status = row(self._dot, self._badge, self._status, gap=7)
+        status.setAlignment(self._dot, Qt.AlignmentFlag.AlignVCenter)
+        status.setStretch(2, 1)
+        names = column(None, self.title, status, None, gap=1)
+        line = row(self.sidebar, names, self.pages, self.gauge, margins=(20, 0, 12, 0), gap=10)
+        line.setStretch(1, 1)
+        line.addLayout(row(self.compact, self.inspector, self.more, gap=3))
+        for index in range(line.count()):
+            item = line.itemAt(index)
+            if item is not None and item.widget() is not None:
+                item.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        self.setLayout(line)
+
+    def show_session(self, header: SessionHeader | None) -> None:
+        """Show a session's title and status, or that none is open."""
+        self._session_id = header.session_id if header else ""
+        self.title.editable = header is not None
+        self.title.set_title(header.title if header else "Helix Desktop")
+        self.title.setToolTip("Double-click to rename" if header else "")
+        self._dot.set_ink("seg_assistant" if header and header.running else "border_strong")
+        self._dot.setVisible(header is not None)
+        self._badge.setVisible(header is not None and header.demo)
+        self._status.set_whole(self._status_text(header))
+        for part in (self.pages, self.gauge, self.compact):
+            part.setVisible(header is not None)
+        self._shorten()
+
+    def status(self) -> str:
+        """The status line as a person reads it."""
+        return self._status.whole()
+
+    def show_gauge(self, state: GaugeState) -> None:
+        """Show how full the window is."""
+        self.gauge.show_state(state)
+        self._shorten()
+
+    def show_page(self, page: str) -> None:
+        """Mark the page that is shown."""
+        self.pages.select(page)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose what fits."""
+        super().resizeEvent(event)
+        self._shorten()
+
+    @staticmethod
+    def _status_text(header: SessionHeader | None) -> str:
+        if header is None:
+            return "No session open"
+        state = "Running" if header.running else "Ready"
+        model = "" if header.demo else header.model
+        return " · ".join(part for part in (state, model, messages_text(header.messages)) if part)
+
+    def _shorten(self) -> None:
+        """Take away words, least needed first, until the title has its room; icons stay."""
+        if not self.gauge.isVisibleTo(self):
+            return
+        buttons = 3 * 34 + (40 if self.sidebar.isVisibleTo(self) else 0)
+        spare = (
+            self.width()
+            - 32
+            - 40
+            - buttons
+            - min(_TITLE_PX, 60 + self.title.fontMetrics().horizontalAdvance("M") * 20)
+        )
+        self.pages.set_short(False)
+        long, short = self.pages.sizeHint().width(), 3 * 44 + 8
+        for detail, pages_short in ((2, False), (1, False), (0, False), (1, True), (0, True)):
+            if self.gauge.width_at(detail) + (short if pages_short else long) <= spare or (
+                detail,
+                pages_short,
+            ) == (0, True):
+                self.gauge.set_detail(detail)
+                self.pages.set_short(pages_short)
+                return

@@ -1,0 +1,336 @@
+"""Small parts that every pane of the window shares: layouts, labels, tinted buttons, fields."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QBoxLayout,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from helix_desktop.ui.icons import icon, pixmap
+from helix_desktop.ui.theme import LIGHT, Theme
+
+Part = QWidget | QLayout | int | None
+"""What a row or column takes: a widget, a layout, a gap in pixels, or None for a stretch."""
+
+
+@runtime_checkable
+class Tinted(Protocol):
+    """A widget that paints with tokens and is told when they change."""
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+
+
+def retint(root: QWidget, theme: Theme) -> None:
+    """Tell every tinted widget below a root, and the root, about a theme."""
+    for widget in (root, *root.findChildren(QWidget)):
+        if isinstance(widget, Tinted):
+            widget.tint(theme)
+
+
+def _fill(layout: QBoxLayout, parts: tuple[Part, ...], margins: tuple[int, int, int, int], gap: int) -> None:
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(gap)
+    for part in parts:
+        if part is None:
+            layout.addStretch(1)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        elif isinstance(part, QLayout):
+            layout.addLayout(part)
+        else:
+            layout.addWidget(part)
+
+
+def row(*parts: Part, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8) -> QHBoxLayout:
+    """A horizontal layout of parts; margins and gap in pixels."""
+    layout = QHBoxLayout()
+    _fill(layout, parts, margins, gap)
+    return layout
+
+
+def column(*parts: Part, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8) -> QVBoxLayout:
+    """A vertical layout of parts; margins and gap in pixels."""
+    layout = QVBoxLayout()
+    _fill(layout, parts, margins, gap)
+    return layout
+
+
+def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
+    """A plain-text label in one of the style sheet's roles."""
+    result = QLabel(text)
+    result.setTextFormat(Qt.TextFormat.PlainText)
+    result.setWordWrap(wrap)
+    result.setProperty("role", role)
+    return result
+
+
+def restyle(widget: QWidget, name: str, value: object) -> None:
+    """Set a dynamic property that the style sheet reads, and style the widget again if it changed."""
+    if widget.property(name) == value:
+        return
+    widget.setProperty(name, value)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+
+
+def card(layout: QLayout, role: str = "card") -> QFrame:
+    """A framed surface around a layout."""
+    frame = QFrame()
+    frame.setProperty("role", role)
+    frame.setLayout(layout)
+    return frame
+
+
+def line() -> QFrame:
+    """A hairline across a column."""
+    frame = QFrame()
+    frame.setProperty("role", "line")
+    return frame
+
+
+class PushButton(QPushButton):
+    """A text button of one kind, with an optional tinted icon."""
+
+    def __init__(self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15) -> None:
+        """`kind` is one of the style sheet's; `px` is the icon's edge in pixels."""
+        super().__init__(text)
+        self.setProperty("kind", kind)
+        self.setAutoDefault(False)
+        self._icon_name = icon_name
+        self._px = px
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        if self._icon_name:
+            inks = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
+            self.setIcon(icon(self._icon_name, inks.get(str(self.property("kind")), theme.muted), self._px))
+            self.setIconSize(QSize(self._px, self._px))
+
+
+class IconButton(QToolButton):
+    """A square button with one icon, its tooltip also its name for screen readers; focus by keyboard only."""
+
+    def __init__(self, icon_name: str, tip: str, *, px: int = 17, edge: int = 30) -> None:
+        """`px` is the icon's edge, `edge` the button's, in pixels."""
+        super().__init__()
+        self._icon_name = icon_name
+        self._px = px
+        self.setIconSize(QSize(px, px))
+        self.setFixedSize(edge, edge)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.set_tip(tip)
+        self._theme = LIGHT
+        self.tint(LIGHT)
+
+    def set_tip(self, tip: str) -> None:
+        """Say what the button does."""
+        self.setToolTip(tip)
+        self.setAccessibleName(tip)
+
+    def set_icon(self, icon_name: str) -> None:
+        """Show another icon."""
+        self._icon_name = icon_name
+        self.tint(self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.setIcon(icon(self._icon_name, theme.muted, self._px))
+
+
+class IconLabel(QLabel):
+    """One tinted icon that is only looked at."""
+
+    def __init__(self, icon_name: str, *, px: int = 15, ink: str = "faint") -> None:
+        """`px` is the edge in pixels, `ink` the name of a token."""
+        super().__init__()
+        self._icon_name = icon_name
+        self._px = px
+        self._ink = ink
+        self._theme = LIGHT
+        self.setFixedSize(px, px)
+        self.tint(LIGHT)
+
+    def show_icon(self, icon_name: str, ink: str) -> None:
+        """Show another icon in another token's colour."""
+        self._icon_name, self._ink = icon_name, ink
+        self.tint(self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.setPixmap(pixmap(self._icon_name, getattr(theme, self._ink), self._px, self.devicePixelRatioF()))
+
+
+class ElidedLabel(QLabel):
+    """A one-line label that shortens its text to the room it has; the whole text is its tooltip then."""
+
+    def __init__(self, text: str = "", role: str = "") -> None:
+        """Show a text in one of the style sheet's roles."""
+        super().__init__()
+        self._whole = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.set_whole(text)
+
+    def whole(self) -> str:
+        """The text before shortening."""
+        return self._whole
+
+    def set_whole(self, text: str) -> None:
+        """Show a text, shortened where it must be."""
+        self._whole = text
+        self.setAccessibleName(text)
+        self._shorten()
+
+    def whole_width(self) -> int:
+        """Width in pixels at which nothing is shortened."""
+        return self.fontMetrics().horizontalAdvance(self._whole) + 2
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shorten again for the new width."""
+        super().resizeEvent(event)
+        self._shorten()
+
+    def _shorten(self) -> None:
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(self.width(), 0))
+        self.setText(shown)
+        self.setToolTip(self._whole if shown != self._whole else "")
+
+
+class Dot(QWidget):
+    """A small filled circle in a token's colour."""
+
+    def __init__(self, ink: str, *, px: int = 7) -> None:
+        """`ink` is the name of a token, `px` the diameter in pixels."""
+        super().__init__()
+        self._ink = ink
+        self._theme = LIGHT
+        self.setFixedSize(px, px)
+
+    def set_ink(self, ink: str) -> None:
+        """Take another token's colour."""
+        self._ink = ink
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the circle."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(self._theme, self._ink)))
+        painter.drawEllipse(QRectF(self.rect()))
+
+
+class Combo(QComboBox):
+    """A combo box whose chevron is painted, because a style sheet cannot tint one."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self._theme = LIGHT
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the box, then the chevron."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ink = self._theme.muted if self.isEnabled() else self._theme.faint
+        painter.setPen(QPen(QColor(ink), 1.6, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
+        x, y = self.width() - 17.0, self.height() / 2 - 1.5
+        painter.drawPolyline([QPointF(x - 3.5, y), QPointF(x, y + 3.5), QPointF(x + 3.5, y)])
+
+
+class Switch(QAbstractButton):
+    """An on/off switch with its text at the right."""
+
+    def __init__(self, text: str, *, on: bool = False) -> None:
+        """Start on or off."""
+        super().__init__()
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.setCheckable(True)
+        self.setChecked(on)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._theme = LIGHT
+
+    def sizeHint(self) -> QSize:
+        """Room for the switch and its text."""
+        return QSize(
+            48 + self.fontMetrics().horizontalAdvance(self.text()), max(26, self.fontMetrics().height() + 6)
+        )
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint track, knob, focus ring and text."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        track = QRectF(2, (self.height() - 18) / 2, 32, 18)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+            painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), 10.5, 10.5)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.accent if self.isChecked() else self._theme.faint))
+        painter.drawRoundedRect(track, 9, 9)
+        painter.setBrush(QColor(self._theme.on_accent))
+        painter.drawEllipse(
+            QRectF(track.right() - 16 if self.isChecked() else track.left() + 2, track.top() + 2, 14, 14)
+        )
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(
+            QRectF(44, 0, self.width() - 44, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
+        )
+
+
+class SearchField(QLineEdit):
+    """A line edit with a magnifier in front and a button that clears it."""
+
+    def __init__(self, placeholder: str) -> None:
+        """The placeholder is also its name for screen readers."""
+        super().__init__()
+        self.setProperty("kind", "search")
+        self.setPlaceholderText(placeholder)
+        self.setAccessibleName(placeholder)
+        self.setClearButtonEnabled(True)
+        self._magnifier = QAction(self)
+        self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._magnifier.setIcon(icon("search", theme.faint, 15))
