@@ -1,0 +1,265 @@
+"""An answer of OpenAI Chat Completions, put together from its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from helix_desktop.context.errors import ModelNonsense, ModelRefused
+from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
+from helix_desktop.providers.openai_request import DIALECT, is_object
+
+_STOPS: Mapping[str, Stop] = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "filter",
+    "safety": "filter",
+}
+"""Why an answer ended, where it is not just done: OpenAI's words and those of compatible servers."""
+
+_WHOLE = frozenset({"type", "id", "role", "format", "name", "index"})
+"""Fields that a server repeats whole; all other text comes in pieces."""
+
+
+class Assembly:
+    """Folds the pieces of one answer. `new_id` makes ids for calls whose server gave none."""
+
+    def __init__(self, provider: str, new_id: Callable[[], str]) -> None:
+        self._provider, self._new_id = provider, new_id
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._extras: list[Mapping[str, Any]] = []
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._choices = 0
+        self._finish = ""
+        self._usage: Usage | None = None
+        self.done = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether any piece of an answer has arrived."""
+        return self._choices > 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the server has said that the answer is at its end."""
+        return self.done or bool(self._finish)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing of interest is still to come."""
+        return self.done or (bool(self._finish) and self._usage is not None)
+
+    def add(self, chunk: Mapping[str, Any]) -> list[TextArrived | ReasoningArrived]:
+        """Take one piece in; gives what it adds for a reader."""
+        self._usage = _usage(chunk.get("usage")) or self._usage
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            return []
+        self._choices += 1
+        self._finish = str(choices[0].get("finish_reason") or self._finish)
+        delta = choices[0].get("delta") or choices[0].get("message")
+        return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
+
+    def answer(self) -> Answer:
+        """The whole answer. Raises ModelNonsense when it is none, ModelRefused when a filter held it back."""
+        text = "".join(self._text)
+        if not self._choices:
+            raise ModelNonsense(
+                f"{self._provider} sent no answer.",
+                "Its reply holds no choices.",
+                "Check that the base URL is that of a chat model.",
+            )
+        raw_calls = self._whole_calls()
+        stop = self._stop(bool(raw_calls))
+        if not text.strip() and not raw_calls:
+            raise self._empty(stop)
+        message: dict[str, Any] = {"role": "assistant", "content": text or None, **fold(self._extras)}
+        if raw_calls:
+            message["tool_calls"] = raw_calls
+        return Answer(
+            text=text,
+            calls=tuple(
+                ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+                for call in raw_calls
+            ),
+            reasoning="".join(self._reasoning),
+            usage=self._usage,
+            stop=stop,
+            verbatim={"dialect": DIALECT, "provider": self._provider, "message": message},
+        )
+
+    def _add_delta(self, delta: dict[str, Any]) -> list[TextArrived | ReasoningArrived]:
+        arrived: list[TextArrived | ReasoningArrived] = []
+        delta.pop("role", None)
+        text, thought = _texts(delta.pop("content", None))
+        text += delta.pop("refusal", None) or ""
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thought
+        if isinstance(reasoning, str) and reasoning:
+            self._reasoning.append(reasoning)
+            arrived.append(ReasoningArrived(reasoning))
+        if text:
+            self._text.append(text)
+            arrived.append(TextArrived(text))
+        for piece in _call_pieces(delta):
+            self._slot(piece).pieces.append(piece)
+        if delta:
+            self._extras.append(delta)
+        return arrived
+
+    def _slot(self, piece: Mapping[str, Any]) -> _Call:
+        """The call that a piece belongs to; servers omit or repeat index, id and name."""
+        index, call_id, name = piece.get("index"), piece.get("id") or "", _name(piece)
+        last = self._calls[-1] if self._calls else None
+        known = self._by_index.get(index, None if call_id or name else last) if index is not None else last
+        if known is None or known.ends_before(call_id, name):
+            known = next((call for call in self._calls if call_id and call.id == call_id), None) or _Call()
+            if known not in self._calls:
+                self._calls.append(known)
+            if index is not None:
+                self._by_index[index] = known
+        known.id = known.id or call_id
+        known.name = known.name or name
+        return known
+
+    def _whole_calls(self) -> list[dict[str, Any]]:
+        whole: list[dict[str, Any]] = []
+        used: set[str] = set()
+        for call in self._calls:
+            if not call.name:
+                raise ModelNonsense(
+                    f"{self._provider} called a tool without naming it.",
+                    "The model or its server cannot call tools properly.",
+                    "Send the message again, or choose another model.",
+                )
+            call_id = call.id if call.id and call.id not in used else self._new_id()
+            used.add(call_id)
+            raw = fold(call.pieces)
+            raw.pop("index", None)
+            function = {**raw.get("function", {}), "name": call.name, "arguments": call.arguments() or "{}"}
+            whole.append({**raw, "id": call_id, "type": "function", "function": function})
+        return whole
+
+    def _stop(self, has_calls: bool) -> Stop:
+        stop = _STOPS.get(self._finish.lower(), "end")
+        return "calls" if has_calls and stop == "end" else stop
+
+    def _empty(self, stop: Stop) -> ModelNonsense | ModelRefused:
+        if stop == "filter":
+            return ModelRefused(
+                f"{self._provider} held the answer back.",
+                "Its content filter stopped it before the first word.",
+                "Say it differently, or choose another model.",
+            )
+        if stop == "length":
+            return ModelNonsense(
+                f"{self._provider} gave no answer.",
+                "The room for the answer was used up before its first word.",
+                "Raise the limit of output tokens at the server, or choose a model with a larger window.",
+            )
+        return ModelNonsense(
+            f"{self._provider} gave an empty answer.",
+            "It ended without any text and without calling a tool.",
+            "Send the message again. If it stays empty, check the window that the server gives this model.",
+        )
+
+
+class _Call:
+    """One tool call while its pieces come in."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.pieces: list[Mapping[str, Any]] = []
+
+    def ends_before(self, call_id: str, name: str) -> bool:
+        """Whether a piece with this id and name (empty: it has none) begins another call."""
+        if call_id and self.id:
+            return call_id != self.id
+        if not name or not self.name:
+            return False
+        return name != self.name or bool(call_id) or is_object(self.arguments())
+
+    def arguments(self) -> str:
+        """The arguments so far, as text; some servers send them as an object."""
+        parts = [_function(piece).get("arguments") or "" for piece in self.pieces]
+        return "".join(p if isinstance(p, str) else msgspec.json.encode(p).decode() for p in parts)
+
+
+def fold(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """One object of its pieces: text is joined, lists are matched by their items' type and index."""
+    values: dict[str, list[Any]] = {}
+    for piece in pieces:
+        for key, value in piece.items():
+            if value is not None:
+                values.setdefault(key, []).append(value)
+    return {key: _fold_values(key, parts) for key, parts in values.items()}
+
+
+def _fold_values(key: str, values: Sequence[Any]) -> Any:
+    if key in _WHOLE:
+        return next((value for value in values if value != ""), "")
+    if all(isinstance(value, str) for value in values):
+        return "".join(values)
+    if all(isinstance(value, dict) for value in values):
+        return fold(values)
+    if all(isinstance(value, list) for value in values):
+        return _fold_items(chain.from_iterable(values))
+    return values[-1]
+
+
+def _fold_items(items: Iterable[Any]) -> list[Any]:
+    groups: dict[tuple[Any, Any] | int, list[Any]] = {}
+    for position, item in enumerate(items):
+        indexed = isinstance(item, dict) and isinstance(item.get("index"), int)
+        groups.setdefault((item.get("type"), item["index"]) if indexed else position, []).append(item)
+    return [fold(group) if isinstance(key, tuple) else group[0] for key, group in groups.items()]
+
+
+def _texts(content: Any) -> tuple[str, str]:
+    """Text and thought of a content, which is a text or a list of parts."""
+    if isinstance(content, str):
+        return content, ""
+    text, thought = "", ""
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") == "text":
+            text += str(part.get("text") or "")
+        elif isinstance(part, dict) and part.get("type") == "thinking":
+            thought += _texts(part.get("thinking"))[0]
+    return text, thought
+
+
+def _call_pieces(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
+    """Take the tool calls out of a delta; the older single `function_call` counts as the first of them."""
+    pieces = delta.pop("tool_calls", None) or []
+    legacy = delta.pop("function_call", None)
+    if legacy:
+        pieces = [*pieces, {"index": 0, "function": legacy}]
+    return [piece for piece in pieces if isinstance(piece, dict)]
+
+
+def _function(piece: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = piece.get("function")
+    return function if isinstance(function, dict) else {}
+
+
+def _name(piece: Mapping[str, Any]) -> str:
+    return str(_function(piece).get("name") or "")
+
+
+def _usage(reported: Any) -> Usage | None:
+    """What the provider counted; servers that count nothing report zeros."""
+    if not isinstance(reported, dict):
+        return None
+    details = reported.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    if cached is None:
+        cached = reported.get("prompt_cache_hit_tokens")
+    counts = [reported.get("prompt_tokens"), reported.get("completion_tokens"), cached]
+    given, taken, hit = (value if isinstance(value, int) else 0 for value in counts)
+    return Usage(given, taken, min(hit, given)) if given > 0 else None

@@ -1,0 +1,76 @@
+"""A request as OpenAI Chat Completions wants it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
+
+DIALECT = "openai-chat"
+"""Marks assistant messages that are kept in this dialect's own form."""
+
+
+def request_body(info: ModelInfo, request: Request, *, ask_usage: bool) -> bytes:
+    """A request as JSON. The same request gives the same bytes; no sampling parameters are sent."""
+    body: dict[str, Any] = {
+        "model": info.name,
+        "messages": [_message(message, info.provider) for message in request.messages],
+        "stream": True,
+    }
+    if ask_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        # A file name that is no UTF-8 brings half characters along; no server could read them.
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def is_object(text: str) -> bool:
+    """Whether a text is one JSON object."""
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return False
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _message(message: Message, provider: str) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+    if message.role == "assistant":
+        return _assistant(message, provider)
+    return {"role": message.role, "content": message.text}
+
+
+def _assistant(message: Message, provider: str) -> dict[str, Any]:
+    """The message as this provider sent it; text and arguments that the window changed since are replaced."""
+    kept = message.verbatim or {}
+    ours = kept.get("dialect") == DIALECT and kept.get("provider") == provider
+    raw: dict[str, Any] = dict(kept["message"]) if ours else {"role": "assistant", "content": None}
+    if (raw.get("content") or "") != message.text:
+        raw["content"] = message.text or None
+    sent = {call["id"]: call for call in raw.pop("tool_calls", ())}
+    if message.calls:
+        raw["tool_calls"] = [_call(call, sent.get(call.id, {})) for call in message.calls]
+    return raw
+
+
+def _call(call: ToolCall, sent: Mapping[str, Any]) -> dict[str, Any]:
+    function = {**sent.get("function", {}), "name": call.name, "arguments": _arguments(call.arguments)}
+    return {**sent, "id": call.id, "type": "function", "function": function}
+
+
+def _arguments(text: str) -> str:
+    """Arguments that a server can read again: several refuse a whole request over one malformed call."""
+    return text if is_object(text) else msgspec.json.encode({"malformed": text}).decode()

@@ -1,0 +1,93 @@
+"""Server-sent events from bytes, however the network cut them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LONGEST_EVENT = 8 * 1024 * 1024
+"""Bytes of one event: above any tool call's arguments, below what would hurt."""
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+
+class EventTooLarge(ValueError):
+    """A server sent more bytes in one event than any answer needs."""
+
+
+@dataclass(frozen=True)
+class SseEvent:
+    """One event; `name` is what its `event:` field says."""
+
+    data: str
+    name: str = "message"
+
+
+class SseParser:
+    """Turns a byte stream into events as the WHATWG standard says, one piece at a time.
+
+    `feed` and `finish` raise EventTooLarge above `longest` bytes in one event.
+    """
+
+    def __init__(self, longest: int = LONGEST_EVENT) -> None:
+        self._longest = longest
+        self._line = bytearray()
+        self._data: list[str] = []
+        self._name = ""
+        self._size = 0
+        self._skip_newline = False
+        self._at_start = True
+        self.stray = ""
+        """The first line that is no part of an event: what was sent is something else, then."""
+
+    def feed(self, chunk: bytes) -> list[SseEvent]:
+        """The events that end inside `chunk`."""
+        if self._skip_newline and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._skip_newline = False
+        events: list[SseEvent] = []
+        start = 0
+        for end in _LINE_END.finditer(chunk):
+            self._line += chunk[start : end.start()]
+            start = end.end()
+            self._skip_newline = end.group() == b"\r" and start == len(chunk)
+            event = self._take_line()
+            if event is not None:
+                events.append(event)
+        self._line += chunk[start:]
+        self._check_size()
+        return events
+
+    def finish(self) -> list[SseEvent]:
+        """The event left open when the stream ended: servers forget the last empty line."""
+        last = [self._take_line() if self._line else None, self._dispatch()]
+        return [event for event in last if event is not None]
+
+    def _take_line(self) -> SseEvent | None:
+        self._check_size()
+        raw = bytes(self._line)
+        self._line.clear()
+        if self._at_start:
+            raw, self._at_start = raw.removeprefix(_BOM), False
+        if not raw:
+            return self._dispatch()
+        self._size += len(raw)
+        name, _, value = raw.decode("utf-8", "replace").partition(":")
+        value = value.removeprefix(" ")
+        if name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._name = value
+        elif name not in ("", "id", "retry"):
+            self.stray = self.stray or raw.decode("utf-8", "replace")
+        return None
+
+    def _dispatch(self) -> SseEvent | None:
+        data, name = self._data, self._name
+        self._data, self._name, self._size = [], "", 0
+        return SseEvent("\n".join(data), name or "message") if data else None
+
+    def _check_size(self) -> None:
+        if self._size + len(self._line) > self._longest:
+            raise EventTooLarge(f"one event is larger than {self._longest} bytes")
