@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
+    QTextDocument,
     QTextFormat,
     QTextFrameFormat,
     QTextLength,
@@ -19,7 +20,7 @@ from PySide6.QtGui import (
 
 from helix_desktop.ui.chat.look import BODY, CODE, INDENT, SEMIBOLD, Look
 from helix_desktop.ui.chat.markdown import Alignment, Leaf, Prose, Span, Table
-from helix_desktop.ui.chat.plain import folded
+from helix_desktop.ui.chat.plain import LINE_LIMIT, folded
 from helix_desktop.ui.chat.text_piece import Decor, Pill, TextPiece, new_document
 
 _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
@@ -63,35 +64,35 @@ class ProseWriter:
             for column, spans in enumerate(cells[:columns]):
                 self._cell(piece, table, (row, column), spans, block.alignments[column])
         cursor.endEditBlock()
-        self._shrink_ends(document.begin().position(), cursor)
+        _shrink_ends(document)
         return piece
 
     def plain(self, text: str, *, mono: bool, color: str = "", size: int = CODE) -> TextPiece:
         """A piece that holds text as it is, one block per line, very long lines folded."""
         document = new_document(self._look.font(size, mono=mono), wrap_anywhere=mono)
         piece = TextPiece(self._look, document, color)
-        self.append_lines(piece, text.split("\n"), first=True)
+        self.extend(piece, text.split("\n"))
         return piece
 
-    def append_lines(self, piece: TextPiece, lines: Sequence[str], *, first: bool) -> None:
-        """Add lines at the end of a plain piece."""
+    def extend(self, piece: TextPiece, lines: Sequence[str]) -> None:
+        """Add text at the end of a plain piece: the first line goes on the last one."""
         cursor = QTextCursor(piece.document)
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        form = QTextBlockFormat()
-        form.setLineHeight(_CODE_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor.beginEditBlock()
-        if first:
+        if piece.document.characterCount() == 1:
+            form = QTextBlockFormat()
+            form.setLineHeight(_CODE_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
             cursor.setBlockFormat(form)
-        if all(len(line) < 2 * BODY * 60 for line in lines):
-            cursor.insertText("\n".join(lines) if first else "\n" + "\n".join(lines))
+        if all(len(line) <= LINE_LIMIT for line in lines):
+            cursor.insertText("\n".join(lines))
         else:
-            self._insert_folded(cursor, piece, lines, first)
+            self._insert_folded(cursor, piece, lines)
         cursor.endEditBlock()
 
-    def _insert_folded(self, cursor: QTextCursor, piece: TextPiece, lines: Sequence[str], first: bool) -> None:
+    def _insert_folded(self, cursor: QTextCursor, piece: TextPiece, lines: Sequence[str]) -> None:
         for number, line in enumerate(lines):
             for part_number, part in enumerate(folded(line)):
-                if part_number or number or not first:
+                if part_number or number:
                     cursor.insertBlock()
                 if part_number:
                     piece.decor[cursor.blockNumber()] = Decor(continues=True)
@@ -144,7 +145,7 @@ class ProseWriter:
         form = self._format(span, heading)
         start = cursor.positionInBlock()
         block = cursor.blockNumber()
-        text = span.text[:2_000]
+        text = span.text[:LINE_LIMIT]
         cursor.insertText(text[:-1], form)
         cursor.insertText(text[-1:], self._spaced(form))
         piece.pills.append(Pill(block, start, cursor.positionInBlock()))
@@ -213,14 +214,11 @@ class ProseWriter:
         cursor.setBlockFormat(block)
         self._spans(cursor, piece, spans, 4 if at[0] == 0 else 0)
 
-    @staticmethod
-    def _shrink_ends(_start: int, cursor: QTextCursor) -> None:
-        """A table stands between two empty blocks that Qt keeps: make them take no room."""
-        form = QTextBlockFormat()
-        form.setLineHeight(0.01, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-        document = cursor.document()
-        for block in (document.firstBlock(), document.lastBlock()):
-            if QTextCursor(block).currentTable() is None:
-                QTextCursor(block).setBlockFormat(form)
 
-
+def _shrink_ends(document: QTextDocument) -> None:
+    """A table stands between two empty blocks that Qt keeps: make them take no room."""
+    form = QTextBlockFormat()
+    form.setLineHeight(0.01, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+    for block in (document.firstBlock(), document.lastBlock()):
+        if QTextCursor(block).currentTable() is None:
+            QTextCursor(block).setBlockFormat(form)

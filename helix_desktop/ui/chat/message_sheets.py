@@ -1,0 +1,349 @@
+"""How messages look: the person's in a bubble, the model's as a text with a head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QLinearGradient, QPainter
+
+from helix_desktop.ui.chat.look import BODY, GAP, MEDIUM, SEMIBOLD, SMALL, UI
+from helix_desktop.ui.chat.markdown import Block, Chunk, Code, Leaf, Prose, Span, read_typed
+from helix_desktop.ui.chat.markdown_stream import MarkdownStream
+from helix_desktop.ui.chat.paint import (
+    CHIP_HEIGHT,
+    ChipStyle,
+    Hot,
+    Paint,
+    box,
+    chip,
+    chip_width,
+    icon,
+    line_of_text,
+)
+from helix_desktop.ui.chat.parts import CodePart, Part, gap_before, make_part
+from helix_desktop.ui.chat.rows import AssistantRow, UserRow
+from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
+from helix_desktop.ui.chat.text_piece import TextPiece
+
+_HEAD = 26.0
+_LONG_LINES, _LONG_CHARS = 40, 4_000  # a pasted wall of text is folded above
+_SHOWN_LINES, _SHOWN_CHARS = 24, 2_500
+
+
+def clock(at_ms: int) -> str:
+    """A time of day in the local zone, from milliseconds since 1970; empty for 0."""
+    return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M") if at_ms else ""
+
+
+class _Stack:
+    """Parts from top to bottom, with the blocks they were made of."""
+
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self.parts: list[Part] = []
+        self._blocks: list[Block] = []
+        self._bottoms: list[float] = []
+
+    def add(self, block: Block) -> Part:
+        """Put the part of a block at the end."""
+        part = make_part(block, self._studio.writer, self._studio.look, self._studio.highlighter)
+        self.parts.append(part)
+        self._blocks.append(block)
+        return part
+
+    def cut(self, count: int) -> None:
+        """Keep the first parts only."""
+        del self.parts[count:], self._blocks[count:], self._bottoms[count:]
+
+    def arrange(self, x: float, y: float, width: float, kept: int = 0) -> float:
+        """Place the parts below each other, the first `kept` stay where they are; the bottom."""
+        kept = min(kept, len(self._bottoms))
+        bottom = self._bottoms[kept - 1] if kept else y
+        del self._bottoms[kept:]
+        for at in range(kept, len(self.parts)):
+            part = self.parts[at]
+            top = bottom + self._studio.look.px(gap_before(self._blocks[at], self._blocks[at - 1] if at else None))
+            height = part.layout(width)
+            part.move(x, top)
+            bottom = top + height
+            self._bottoms.append(bottom)
+        return bottom
+
+    def hots(self) -> list[Hot]:
+        """The places of all parts."""
+        return [hot for at, part in enumerate(self.parts) for hot in part.hots(f"{at}:")]
+
+    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece]) -> None:
+        """Draw the parts that are in sight."""
+        for at, part in enumerate(self.parts):
+            bottom = self._bottoms[at]
+            if bottom >= paint.clip.top() and bottom - part.height <= paint.clip.bottom():
+                part.paint(painter, paint, texts, f"{at}:")
+
+    def copy_of(self, hot: str) -> str | None:
+        """The source of the code whose Copy button has a name."""
+        number, _, action = hot.partition(":")
+        part = self.parts[int(number)] if action == "copy" and number.isdigit() else None
+        return part.source if isinstance(part, CodePart) else None
+
+
+class UserSheet(Sheet):
+    """A bubble at the right; only code is marked up, very long texts are folded until opened."""
+
+    def __init__(self, row: UserRow, setting: Setting, studio: Studio) -> None:
+        super().__init__(row, setting, studio)
+        self._files = row.attachments
+        self._stack = _Stack(studio)
+        self._bubble = QRectF()
+        lines = row.text.count("\n") + 1
+        self._long = lines > _LONG_LINES or len(row.text) > _LONG_CHARS
+        self._more = f"Show all {lines:,} lines" if lines > _SHOWN_LINES else f"Show all {len(row.text):,} characters"
+        text = row.text
+        if self._long and "more" not in setting.opened:
+            text = "\n".join(text[:_SHOWN_CHARS].split("\n")[:_SHOWN_LINES]) + " …"
+        for chunk in read_typed(text):
+            for block in chunk.blocks:
+                self._stack.add(block)
+        self.texts = [part.text for part in self._stack.parts]
+
+    def copy_of(self, hot: str) -> str | None:
+        """The source of a code block."""
+        return self._stack.copy_of(hot)
+
+    def _arrange(self, width: float) -> float:
+        look = self.look
+        pad = look.px(16)
+        widest = min(width, max(look.px(280), width * 0.82)) - 2 * pad
+        self._stack.arrange(0, 0, widest)
+        only_prose = all(not isinstance(part, CodePart) for part in self._stack.parts)
+        if only_prose and self.texts:
+            ideal = max(text.document.idealWidth() for text in self.texts)
+            widest = min(widest, ideal + 1)
+        if self._long:
+            widest = max(widest, look.px(220))
+        left = width - widest - pad
+        bottom = self._stack.arrange(left, look.px(11), widest)
+        self.hots = self._stack.hots()
+        if self._long:
+            rect = QRectF(left - 8, bottom + 6, look.width(self._words(), look.font(SMALL, MEDIUM)) + 16, look.px(24))
+            self.hots.append(Hot("open:more", self._words(), rect, radius=6))
+            bottom = rect.bottom() - 2
+        self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + look.px(12))
+        return self._bubble.height() + (look.px(CHIP_HEIGHT + 8) if self._files else 0)
+
+    def _words(self) -> str:
+        return "Show less" if "more" in self.setting.opened else self._more
+
+    def _paint(self, painter: QPainter, paint: Paint) -> None:
+        look, theme = self.look, self.look.theme
+        box(painter, self._bubble, look.color(theme.user_bubble), None, 14)
+        self._stack.paint(painter, paint, self.texts)
+        more = self.hot("open:more")
+        if more is not None:
+            if more.name == paint.hovered:
+                box(painter, more.rect, look.color(theme.hover), None, 6)
+            rect = more.rect.adjusted(8, 0, 0, 0)
+            line_of_text(painter, look, rect, more.label, look.font(SMALL, MEDIUM), theme.accent_text)
+        right = self.width
+        style = ChipStyle(theme.muted, theme.raised, theme.border, "paperclip")
+        for name in reversed(self._files):
+            wide = min(chip_width(look, name, style), max(60.0, right - 4))
+            rect = QRectF(right - wide, self._bubble.bottom() + 8, wide, look.px(CHIP_HEIGHT))
+            chip(painter, look, rect, name, style)
+            right -= wide + 6
+
+
+class AssistantSheet(Sheet):
+    """Markdown under a head with the model's name; grows in place while it streams."""
+
+    def __init__(self, row: AssistantRow, setting: Setting, studio: Studio) -> None:
+        super().__init__(row, setting, studio)
+        self._row = row
+        self._studio = studio
+        self._stack = _Stack(studio)
+        self._stream = MarkdownStream()
+        self._frozen_chunks = 0
+        self._frozen_parts = 0
+        self._fence: CodePart | None = None
+        self._fence_lines = 0
+        self._top = 0.0
+        self._rearrange_from = 0
+        self._thoughts = self._make_thoughts()
+        self._take(row.text)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the answer still grows."""
+        return self._row.streaming
+
+    def copy_of(self, hot: str) -> str | None:
+        """The source of a code block."""
+        return self._stack.copy_of(hot)
+
+    def grow(self, delta: str) -> float:
+        """Take arriving text; the new height."""
+        self._take(delta)
+        self.height = self._arrange(self.width, self._rearrange_from)
+        return self.height
+
+    def finish(self, row: AssistantRow, source: str) -> bool:
+        """Become the finished answer without rendering it again; False when that cannot be."""
+        if row.text != source or row.reasoning != self._row.reasoning or self._stream.has_references:
+            return False
+        self._row = self.row = row
+        self._close_fence()
+        self.relayout()
+        return True
+
+    def _take(self, delta: str) -> None:
+        stream = self._stream
+        stream.feed(delta)
+        self._rearrange_from = self._frozen_parts
+        fresh = stream.frozen[self._frozen_chunks :]
+        if fresh and self._fence is not None and isinstance(fresh[0].blocks[0], Code):
+            self._fence.close(fresh[0].blocks[0].text)
+            self._fence, fresh = None, fresh[1:]
+            self._frozen_parts += 1
+        if self._fence is None:
+            self._stack.cut(self._frozen_parts)
+            self._add(fresh)
+            self._frozen_parts = len(self._stack.parts)
+            self._add(stream.open)
+        self._frozen_chunks = len(stream.frozen)
+        self._take_fence()
+        self.texts = [part.text for part in self._stack.parts]
+        if self._thoughts is not None:
+            self.texts.insert(0, self._thoughts)
+
+    def _add(self, chunks: Sequence[Chunk]) -> None:
+        for chunk in chunks:
+            for block in chunk.blocks:
+                self._stack.add(block)
+
+    def _take_fence(self) -> None:
+        fence = self._stream.fence
+        if fence is None:
+            return
+        if self._fence is None:
+            part = self._stack.add(Code("", fence.info))
+            self._fence = part if isinstance(part, CodePart) else None
+            self._fence_lines = 0
+        if self._fence is not None:
+            self._fence.grow(fence.lines[self._fence_lines :], fence.partial)
+            self._fence_lines = len(fence.lines)
+
+    def _close_fence(self) -> None:
+        if self._fence is not None and self._stream.fence is not None:
+            self._fence.close(self._stream.fence.text())
+
+    def _make_thoughts(self) -> TextPiece | None:
+        if "thoughts" not in self.setting.opened or not self._row.reasoning:
+            return None
+        block = Prose((Leaf((Span(self._row.reasoning),)),))
+        return self._studio.writer.prose(block, self.look.theme.muted, UI)
+
+    def _arrange(self, width: float, kept: int = 0) -> float:
+        look = self.look
+        y = look.px(_HEAD + 8) if self.setting.head else 0.0
+        heads: list[Hot] = []
+        if self._row.reasoning:
+            rect = QRectF(0, y, look.width(self._thinking(), look.font(SMALL, MEDIUM)) + look.px(40), look.px(24))
+            heads.append(Hot("open:thoughts", self._thinking(), rect, radius=6))
+            y = rect.bottom() + look.px(4)
+            if self._thoughts is not None:
+                self._thoughts.x, self._thoughts.y = look.px(14), y + 2
+                y += self._thoughts.layout(width - look.px(14)) + look.px(10)
+        self._top = y
+        y = self._stack.arrange(0, y, width, kept)
+        self.hots = heads + self._stack.hots()
+        if not self._stack.parts and self._row.streaming:
+            y += look.px(24)
+        if self._row.stopped:
+            y += look.px(CHIP_HEIGHT + GAP)
+        return max(y, look.px(8))
+
+    def _thinking(self) -> str:
+        words = len(self._row.reasoning.split())
+        return f"Thinking · {words:,} words" if self._stack.parts or not self._row.streaming else "Thinking…"
+
+    def _paint(self, painter: QPainter, paint: Paint) -> None:
+        if self.setting.head:
+            self._paint_head(painter)
+        if self._row.reasoning:
+            self._paint_thoughts(painter, paint)
+        self._stack.paint(painter, paint, self.texts)
+        if self._row.streaming:
+            self._paint_caret(painter, paint)
+        if self._row.stopped:
+            theme = self.look.theme
+            style = ChipStyle(theme.muted, theme.raised, theme.border, "square")
+            wide = chip_width(self.look, "Stopped by you", style)
+            tall = self.look.px(CHIP_HEIGHT)
+            chip(painter, self.look, QRectF(0, self.height - tall, wide, tall), "Stopped by you", style)
+
+    def _paint_head(self, painter: QPainter) -> None:
+        look, theme, row = self.look, self.look.theme, self._row
+        side = look.px(_HEAD)
+        shade = QLinearGradient(0, 0, side, side)
+        shade.setColorAt(0, look.color(theme.seg_system))
+        shade.setColorAt(1, look.color(theme.seg_assistant))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(shade)
+        painter.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
+        icon(painter, look, "sparkles", theme.on_accent, QRectF(side * 0.23, side * 0.23, look.px(14), look.px(14)))
+        x = side + look.px(10)
+        x = self._word(painter, x, row.model or "Assistant", True) + look.px(9)
+        if row.demo:
+            style = ChipStyle(theme.accent_text, theme.accent_soft)
+            wide = chip_width(look, "offline demo", style)
+            chip(painter, look, QRectF(x, (side - look.px(19)) / 2, wide, look.px(19)), "offline demo", style)
+            x += wide + look.px(9)
+        if row.at_ms:
+            self._word(painter, x, clock(row.at_ms), False)
+
+    def _word(self, painter: QPainter, x: float, text: str, strong: bool) -> float:
+        look, theme = self.look, self.look.theme
+        font = look.font(UI, SEMIBOLD) if strong else look.font(SMALL)
+        wide = min(look.width(text, font) + 1, max(40.0, self.width - x - 60))
+        rect = QRectF(x, 0, wide, look.px(_HEAD))
+        line_of_text(painter, look, rect, text, font, theme.text if strong else theme.faint)
+        return x + wide
+
+    def _paint_thoughts(self, painter: QPainter, paint: Paint) -> None:
+        look, theme = self.look, self.look.theme
+        hot = self.hots[0]
+        if hot.name in (paint.hovered, paint.pressed):
+            box(painter, hot.rect, look.color(theme.hover), None, 6)
+        side = look.px(14)
+        top = hot.rect.center().y() - side / 2
+        arrow = "chevron-down" if self._thoughts is not None else "chevron-right"
+        icon(painter, look, arrow, theme.faint, QRectF(4, top, side, side))
+        words = hot.rect.adjusted(side + 9, 0, 0, 0)
+        line_of_text(painter, look, words, hot.label, look.font(SMALL, MEDIUM), theme.muted)
+        if self._thoughts is not None:
+            bar = QRectF(0, self._thoughts.y, 2, self._thoughts.height)
+            painter.fillRect(bar, look.color(theme.border_strong))
+            self._thoughts.paint(painter, paint.clip, paint.marks_of(self.texts, self._thoughts))
+
+    def _paint_caret(self, painter: QPainter, paint: Paint) -> None:
+        look, theme = self.look, self.look.theme
+        if not self._stack.parts:
+            for dot in range(3):
+                color = theme.accent if paint.tick // 3 % 3 == dot else theme.border_strong
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(look.color(color))
+                painter.drawEllipse(QRectF(2 + dot * look.px(11), self._top + look.px(9), look.px(6), look.px(6)))
+            return
+        text = self._stack.parts[-1].text
+        line = text.line_rect(text.length)
+        tall = look.px(BODY + 2)
+        caret = QRectF(line.x() + _line_width(text) + 3, line.bottom() - tall - 2, 2.5, tall)
+        painter.fillRect(caret, look.color(theme.accent))
+
+
+def _line_width(text: TextPiece) -> float:
+    line = text.document.lastBlock().layout()
+    count = line.lineCount()
+    return line.lineAt(count - 1).naturalTextWidth() if count else 0.0

@@ -1,0 +1,225 @@
+"""What a message is made of, from top to bottom: texts, and blocks of code with a header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter, QTextCursor
+
+from helix_desktop.ui.chat.highlight import Highlighter, HighlightJob
+from helix_desktop.ui.chat.look import GAP, INDENT, MEDIUM, SMALL, Look
+from helix_desktop.ui.chat.markdown import Block, Code, Prose, Table
+from helix_desktop.ui.chat.paint import Hot, Paint, box, icon, line_of_text
+from helix_desktop.ui.chat.plain import clean_output
+from helix_desktop.ui.chat.prose import ProseWriter
+from helix_desktop.ui.chat.text_piece import TextPiece
+
+HEADER = 30.0  # pixels
+_PATH = re.compile(r"[\w.\-/\\]*[/\\.][\w.\-/\\]+$")
+_LEX_BACK = 1_200  # characters; an open fence is lexed again from a blank line at most so far back
+
+
+class Part(Protocol):
+    """A piece of a message that is stacked with others."""
+
+    text: TextPiece
+    height: float
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes, both in pixels."""
+
+    def move(self, x: float, y: float) -> None:
+        """Put the top left corner at a point of the sheet."""
+
+    def hots(self, prefix: str) -> Sequence[Hot]:
+        """The places that can be clicked, their names begun with a prefix."""
+
+    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece], prefix: str) -> None:
+        """Draw at its place."""
+
+
+class TextPart:
+    """Prose or a table."""
+
+    def __init__(self, text: TextPiece, indent: int = 0, table: bool = False) -> None:
+        self.text = text
+        self.height = 0.0
+        self._indent = indent * text.look.px(INDENT)
+        self._table = table
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes, both in pixels."""
+        self.height = self.text.layout(max(40.0, width - self._indent))
+        return self.height
+
+    def move(self, x: float, y: float) -> None:
+        """Put the top left corner at a point of the sheet."""
+        self.text.x, self.text.y = x + self._indent, y
+
+    def hots(self, prefix: str) -> Sequence[Hot]:
+        """Nothing: links are found by the pointer, not by Tab."""
+        return ()
+
+    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece], prefix: str) -> None:
+        """Draw at its place."""
+        self.text.paint(painter, paint.clip, paint.marks_of(texts, self.text))
+
+
+class CodePart:
+    """Code in a frame, with its language or path and a Copy button above."""
+
+    def __init__(self, writer: ProseWriter, look: Look, code: Code, highlighter: Highlighter) -> None:
+        self._look = look
+        self._writer = writer
+        self._highlighter = highlighter
+        self._indent = code.indent * look.px(INDENT)
+        self.label, self.language = code_label(code.info)
+        self._source = code.text
+        self.text = writer.plain(clean_output(code.text), mono=True)
+        self._partial = 0
+        self.frame = QRectF()
+        self.height = 0.0
+        self._job(0)
+
+    @property
+    def source(self) -> str:
+        """The code as it was written: what Copy takes."""
+        return self._source
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes, both in pixels."""
+        look = self._look
+        width = max(80.0, width - self._indent)
+        body = self.text.layout(width - look.px(28))
+        self.height = look.px(HEADER) + body + look.px(22)
+        self.frame = QRectF(self.frame.x(), self.frame.y(), width, self.height)
+        return self.height
+
+    def move(self, x: float, y: float) -> None:
+        """Put the top left corner at a point of the sheet."""
+        look = self._look
+        self.frame.moveTo(x + self._indent, y)
+        self.text.x = self.frame.x() + look.px(14)
+        self.text.y = y + look.px(HEADER + 10)
+
+    def hots(self, prefix: str) -> Sequence[Hot]:
+        """The Copy button."""
+        look = self._look
+        width = look.width("Copied", look.font(SMALL)) + look.px(34)
+        rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, look.px(HEADER) - 6)
+        return (Hot(f"{prefix}copy", f"Copy code, {self.label}", rect, radius=6),)
+
+    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece], prefix: str) -> None:
+        """Draw at its place."""
+        look, theme, frame = self._look, self._look.theme, self.frame
+        box(painter, frame, look.color(theme.code_surface), look.color(theme.border), 10)
+        line = frame.y() + look.px(HEADER)
+        painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), look.color(theme.border))
+        hot = self.hots(prefix)[0]
+        is_path = self.label != self.language
+        font = look.font(SMALL, MEDIUM, mono=is_path)
+        room = QRectF(frame.x() + 14, frame.y(), hot.rect.x() - frame.x() - 22, look.px(HEADER) - 1)
+        line_of_text(painter, look, room, self.label, font, theme.muted)
+        self._paint_copy(painter, paint, hot)
+        self.text.paint(painter, paint.clip, paint.marks_of(texts, self.text))
+
+    def grow(self, lines: Sequence[str], partial: str) -> None:
+        """Take complete lines and the line that is still arriving of an open fence."""
+        document = self.text.document
+        if self._partial or document.characterCount() > 1 or self._source:
+            cursor = QTextCursor(document)
+            cursor.setPosition(min(self._partial, self.text.length))
+            cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+            cursor.removeSelectedText()
+            self._forget_folds(cursor.blockNumber())
+        first = document.lastBlock().blockNumber()
+        shown = [clean_output(line) for line in (*lines, partial)]
+        self._writer.extend(self.text, shown)
+        self._partial = document.lastBlock().position()
+        while self.text.decor.get(document.findBlock(self._partial).blockNumber()):
+            self._partial = document.findBlock(self._partial).previous().position()
+        self._job(self._lex_from(first))
+
+    def close(self, source: str) -> None:
+        """The fence has ended: keep its whole text, colour it as a whole."""
+        self._source = source
+        document = self.text.document
+        last = document.lastBlock()
+        if not last.text() and document.blockCount() > 1 and not source.endswith("\n"):
+            cursor = QTextCursor(last)
+            cursor.deletePreviousChar()
+        self._job(0)
+
+    def _forget_folds(self, first: int) -> None:
+        for number in [number for number in self.text.decor if number > first]:
+            del self.text.decor[number]
+
+    def _lex_from(self, block: int) -> int:
+        document = self.text.document
+        start = document.findBlockByNumber(block)
+        lowest = start.position() - _LEX_BACK
+        while start.previous().isValid() and start.text() and start.position() > lowest:
+            start = start.previous()
+        return start.blockNumber()
+
+    def _job(self, first: int) -> None:
+        if not self.text.decor:
+            colors = self._look.theme.code
+            self._highlighter.add(HighlightJob(self.text.document, self.language, colors, first))
+
+    def _paint_copy(self, painter: QPainter, paint: Paint, hot: Hot) -> None:
+        look, theme = self._look, self._look.theme
+        done = paint.copied == hot.name
+        if hot.name in (paint.hovered, paint.pressed):
+            box(painter, hot.rect, look.color(theme.hover), None, 6)
+        color = theme.ok if done else theme.muted
+        side = look.px(13)
+        top = hot.rect.center().y() - side / 2
+        mark = QRectF(hot.rect.x() + 8, top, side, side)
+        icon(painter, look, "check" if done else "copy", color, mark)
+        words = hot.rect.adjusted(8 + side + 5, 0, 0, 0)
+        line_of_text(painter, look, words, "Copied" if done else "Copy", look.font(SMALL), color)
+
+
+def make_part(block: Block, writer: ProseWriter, look: Look, highlighter: Highlighter) -> Part:
+    """The part that shows a Markdown block."""
+    if isinstance(block, Code):
+        return CodePart(writer, look, block, highlighter)
+    if isinstance(block, Table):
+        return TextPart(writer.table(block), block.indent, table=True)
+    return TextPart(writer.prose(block, look.theme.muted if _is_quote(block) else ""))
+
+
+def gap_before(block: Block, previous: Block | None) -> float:
+    """Room between two blocks, pixels at zoom 1."""
+    if previous is None:
+        return 0.0
+    if isinstance(block, Prose) and isinstance(previous, Prose):
+        leaf, last = block.leaves[0], previous.leaves[-1]
+        if leaf.heading:
+            return 20.0
+        if leaf.marker and last.indent:
+            return 5.0
+        if last.heading:
+            return 7.0
+        return 10.0 if not leaf.marker else 8.0
+    return GAP + 2.0
+
+
+def code_label(info: str) -> tuple[str, str]:
+    """What a fence's header says, and the language (or file name) that colours it."""
+    words = info.replace("title=", " ").replace('"', " ").replace(":", " ").split()
+    if not words:
+        return "text", ""
+    path = next((word for word in words if _PATH.match(word)), "")
+    language = words[0].lower() if words[0] != path else path.replace("\\", "/").rpartition("/")[2]
+    return path or language, language
+
+
+def _is_quote(block: Prose) -> bool:
+    return all(leaf.quote for leaf in block.leaves)
+
+

@@ -1,0 +1,110 @@
+"""A row laid out for one width: its texts, its places to click, and how it is painted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.highlight import Highlighter
+from helix_desktop.ui.chat.look import Look
+from helix_desktop.ui.chat.paint import Hot, Paint, focus_ring
+from helix_desktop.ui.chat.prose import ProseWriter
+from helix_desktop.ui.chat.rows import Row
+from helix_desktop.ui.chat.text_piece import TextPiece
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a row's look depends on beside the row: `head` shows who speaks, `opened` names what is unfolded."""
+
+    head: bool = True
+    opened: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """The tools that sheets are made with."""
+
+    look: Look
+    writer: ProseWriter
+    highlighter: Highlighter
+
+
+class Sheet(ABC):
+    """One row as the view shows it; sizes and places in pixels, the origin at its top left corner."""
+
+    def __init__(self, row: Row, setting: Setting, studio: Studio) -> None:
+        self.row = row
+        self.setting = setting
+        self.look = studio.look
+        self.width = 0.0
+        self.height = 0.0
+        self.texts: list[TextPiece] = []
+        self.hots: list[Hot] = []
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes."""
+        if width != self.width:
+            self.width = width
+            self.height = self._arrange(width)
+        return self.height
+
+    def relayout(self) -> float:
+        """Lay out again after the content changed; the new height."""
+        self.height = self._arrange(self.width)
+        return self.height
+
+    def paint(self, painter: QPainter, paint: Paint) -> None:
+        """Draw everything, and the ring around what has the keyboard."""
+        self._paint(painter, paint)
+        hot = self.hot(paint.focused)
+        if hot is not None:
+            focus_ring(painter, self.look, hot.rect, hot.radius)
+
+    @property
+    def busy(self) -> bool:
+        """Whether it shows work in progress, which turns."""
+        return False
+
+    def hot(self, name: str) -> Hot | None:
+        """The place of a name, or None."""
+        return next((hot for hot in self.hots if hot.name == name), None)
+
+    def hot_at(self, x: float, y: float) -> Hot | None:
+        """The place at a point; of nested ones the later, which lies on top."""
+        point = QPointF(x, y)
+        return next((hot for hot in reversed(self.hots) if hot.rect.contains(point)), None)
+
+    def text_at(self, x: float, y: float) -> TextPiece | None:
+        """The text at a point, or None."""
+        return next((text for text in self.texts if text.rect.contains(QPointF(x, y))), None)
+
+    def nearest(self, x: float, y: float) -> tuple[int, int]:
+        """The text, by number, and the position in it that lie nearest to a point; (0, 0) without texts."""
+        best, distance = 0, float("inf")
+        for number, text in enumerate(self.texts):
+            rect = text.rect
+            away = max(rect.top() - y, y - rect.bottom(), 0.0) * 1000 + max(rect.left() - x, x - rect.right(), 0.0)
+            if away < distance:
+                best, distance = number, away
+        if not self.texts:
+            return 0, 0
+        text = self.texts[best]
+        if y < text.y:
+            return best, 0
+        return best, (text.length if y > text.y + text.height else text.hit(x, y))
+
+    def copy_of(self, hot: str) -> str | None:
+        """What a Copy button puts on the clipboard, or None when the place is no such button."""
+        return None
+
+    @abstractmethod
+    def _arrange(self, width: float) -> float:
+        """Place texts and hots for a width; the height."""
+
+    @abstractmethod
+    def _paint(self, painter: QPainter, paint: Paint) -> None:
+        """Draw everything but the focus ring."""
