@@ -57,6 +57,10 @@ class Environment:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    def mark(self, need: str) -> None:
+        """Record that what `need` needs is installed, as the lock says today."""
+        self._stamp(need).write_text(self._wanted(need), encoding="utf-8")
+
     def _is_stamped(self, need: str) -> bool:
         stamp = self._stamp(need)
         return stamp.is_file() and stamp.read_text(encoding="utf-8") == self._wanted(need)
@@ -113,7 +117,7 @@ class Environment:
         )
         if call(*pip, *exact):
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
-        self._stamp(need).write_text(self._wanted(need), encoding="utf-8")
+        self.mark(need)
         say(f"installed in {time.monotonic() - start:.0f} s")
 
 

@@ -1,0 +1,62 @@
+"""What is bundled is usable and licensed: fonts with their weights, icons that draw, licence texts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QFont, QFontDatabase, QRawFont
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.config.paths import resources_dir
+
+FONTS = {"Inter": {400, 500, 600, 700}, "JetBrains Mono": {400, 500, 700}}
+
+
+@pytest.mark.parametrize("family", FONTS)
+def test_each_family_has_its_weights(family: str, qapp: QApplication) -> None:
+    """Qt finds one family of each name, and gives each weight that was asked for."""
+    for file in sorted((resources_dir() / "fonts").glob("*.ttf")):
+        assert QFontDatabase.addApplicationFont(str(file)) >= 0, file.name
+    for weight in FONTS[family]:
+        font = QFont(family)
+        font.setWeight(QFont.Weight(weight))
+        raw = QRawFont.fromFont(font)
+        assert (raw.familyName(), raw.weight()) == (family, weight)
+    font = QFont(family)
+    font.setItalic(True)
+    assert QRawFont.fromFont(font).styleName() == "Italic"
+
+
+def test_every_icon_draws(qapp: QApplication) -> None:
+    """Each icon is an SVG that Qt can render, and holds nothing that reaches outside or runs."""
+    icons = sorted((resources_dir() / "icons").glob("*.svg"))
+    assert len(icons) > 90
+    for icon in icons:
+        assert QSvgRenderer(str(icon)).isValid(), icon.name
+        assert not re.search(r"<script|<image|href", icon.read_text(encoding="utf-8")), icon.name
+
+
+def test_tinted_icons_follow_the_text_colour() -> None:
+    """Every icon but the app's own is drawn in currentColor, so that a theme can tint it."""
+    for icon in sorted((resources_dir() / "icons").glob("*.svg")):
+        if icon.name != "helix.svg":
+            assert 'stroke="currentColor"' in icon.read_text(encoding="utf-8"), icon.name
+
+
+def test_every_licence_is_told_and_shipped() -> None:
+    """The list names each text, and each text is there; every folder of bundled things is in the list."""
+    folder = resources_dir() / "licences"
+    told = (folder / "README.md").read_text(encoding="utf-8")
+    texts = {file.name for file in folder.glob("*.txt")}
+    assert texts == set(re.findall(r"`([\w-]+\.txt)`", told))
+    for kind in ("fonts/Inter-", "fonts/JetBrainsMono-", "icons/", "tokenizers/"):
+        assert f"`{kind}" in told
+
+
+def test_fonts_are_those_that_are_licensed() -> None:
+    """No font came in beside the list."""
+    names = {file.name for file in (resources_dir() / "fonts").iterdir()}
+    assert {Path(name).stem.partition("-")[0] for name in names} == {"Inter", "JetBrainsMono"}
