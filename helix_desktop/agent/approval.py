@@ -30,15 +30,18 @@ class AskedInWindow:
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], asyncio.Future[Decision]] = {}
+        self._asks: dict[tuple[str, str], ApprovalAsk] = {}
 
     async def decide(self, session: str, ask: ApprovalAsk) -> Decision:
         """Wait for `answer`; a cancelled call takes its question away."""
         future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._open[session, ask.call_id] = future
+        key = (session, ask.call_id)
+        self._open[key], self._asks[key] = future, ask
         try:
             return await future
         finally:
-            self._open.pop((session, ask.call_id), None)
+            self._open.pop(key, None)
+            self._asks.pop(key, None)
 
     def answer(self, session: str, call_id: str, decision: Decision) -> bool:
         """Answer a question; False when it is no longer open."""
@@ -48,9 +51,9 @@ class AskedInWindow:
         future.set_result(decision)
         return True
 
-    def waiting(self, session: str) -> bool:
-        """Whether a session has an open question."""
-        return any(one == session for one, _ in self._open)
+    def asks(self, session: str) -> list[ApprovalAsk]:
+        """The open questions of a session, in the order they were asked."""
+        return [ask for (one, _), ask in self._asks.items() if one == session]
 
 
 class AlwaysAnswers:

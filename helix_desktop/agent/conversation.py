@@ -16,8 +16,9 @@ from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import Attachment, MessageQueued, Redone, SessionRenamed, TurnEnded, Undone
+from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.tool import Decision
+from helix_desktop.context.tool import ApprovalAsk, Decision
 from helix_desktop.context.window import Frame, Window
 
 
@@ -69,9 +70,19 @@ class Conversation:
         return self._turn is not None
 
     @property
-    def waiting(self) -> bool:
-        """Whether a call waits for the person's answer."""
-        return self._parts.asked.waiting(self.session.id)
+    def asks(self) -> list[ApprovalAsk]:
+        """The questions that calls wait with, oldest first."""
+        return self._parts.asked.asks(self.session.id)
+
+    @property
+    def model(self) -> ModelInfo:
+        """The model that answers."""
+        return self._settings()[1].info
+
+    @property
+    def partial(self) -> str:
+        """What has arrived of the answer under way."""
+        return self._engine.partial
 
     def measure(self) -> tuple[Window, Gauge]:
         """What the next request would contain, and how full that is."""

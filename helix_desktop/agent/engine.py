@@ -51,7 +51,7 @@ class Engine:
     ) -> None:
         self._session, self._tools, self._compactor = session, tools, compactor
         self._counter, self._clock, self._scope, self._settings = counter, clock, scope, settings
-        self._partial = ""
+        self.partial = ""
         self._compaction: asyncio.Task[None] | None = None
 
     async def run_turn(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> TurnEnded:
@@ -108,22 +108,22 @@ class Engine:
             demo=frame.info.demo,
             verbatim=answer.verbatim,
         )
-        self._partial = ""
+        self.partial = ""
         await self._session.record(spoken)
         return answer
 
     async def _ask(self, request: Request) -> Answer:
         _, _, model = self._settings()
-        self._partial = ""
+        self.partial = ""
         async for arrival in model.stream(request):
             match arrival:
                 case TextArrived(text=text):
-                    self._partial += text
+                    self.partial += text
                     self._session.publish(Arriving(text))
                 case ReasoningArrived(text=text):
                     self._session.publish(Arriving(text, reasoning=True))
                 case Retrying(attempt=attempt, wait_s=wait_s, reason=reason):
-                    self._partial = ""
+                    self.partial = ""
                     self._session.publish(ArrivalVoided(attempt, wait_s, reason))
                 case Answer() as answer if answer.text.strip() or answer.calls:
                     return answer
@@ -136,7 +136,7 @@ class Engine:
     async def _end(self, ended: TurnEnded) -> TurnEnded:
         """Record what was said so far, answers for open calls, the end; a full disk is told, not raised."""
         try:
-            if self._partial.strip():
+            if self.partial.strip():
                 await self._record_partial()
             await self._session.close_calls("stopped")
             self._note_use()
@@ -147,10 +147,10 @@ class Engine:
         return ended
 
     async def _record_partial(self) -> None:
-        (tokens,) = await self._counter.count([self._partial])
+        (tokens,) = await self._counter.count([self.partial])
         _, frame, _ = self._settings()
-        said = AssistantSpoke(self._partial, frame.info.label, tokens, stop="stopped", demo=frame.info.demo)
-        self._partial = ""
+        said = AssistantSpoke(self.partial, frame.info.label, tokens, stop="stopped", demo=frame.info.demo)
+        self.partial = ""
         await self._session.record(said)
 
     def measure(self) -> tuple[Window, Gauge]:

@@ -82,7 +82,7 @@ class ChatRows:
                 f"e{recorded.seq}",
                 spoke.text,
                 recorded.at,
-                _model_name(spoke),
+                model_name(spoke.model, spoke.demo),
                 spoke.demo,
                 stopped=spoke.stop == "stopped",
                 reasoning=spoke.reasoning,
@@ -208,8 +208,9 @@ def handover_text(handover: HandoverMade) -> str:
     return f"{handover.messages} messages handed over · {change}"
 
 
-def _model_name(spoke: AssistantSpoke) -> str:
-    return "Offline demo model" if spoke.demo else spoke.model.partition("/")[2] or spoke.model
+def model_name(label: str, demo: bool) -> str:
+    """A model as the person sees it, from PROVIDER/NAME."""
+    return "Offline demo model" if demo else label.partition("/")[2] or label
 
 
 def _ended(recorded: Recorded, ended: TurnEnded) -> list[Row]:

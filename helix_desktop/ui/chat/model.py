@@ -86,6 +86,14 @@ class ChatModel(QObject):
             self._arriving.setdefault(key, []).append(delta_text)
             self.row_streamed.emit(at, delta_text)
 
+    def remove(self, key: str) -> None:
+        """Take a row away, wherever it stands; KeyError when the key is unknown."""
+        at = self._index[key]
+        if at == len(self._rows) - 1:
+            self.remove_last()
+            return
+        self.reset([*self._rows[:at], *self._rows[at + 1 :]])
+
     def remove_last(self) -> None:
         """Take the last row away; IndexError when there is none."""
         row = self._rows.pop()

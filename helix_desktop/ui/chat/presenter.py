@@ -1,0 +1,157 @@
+"""Keeps the chat's rows in step with one conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.update import (
+    ArrivalVoided,
+    Arriving,
+    CallStarted,
+    CallWaiting,
+    Happened,
+    Trouble,
+    TurnChanged,
+    Update,
+)
+from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, Recorded
+from helix_desktop.context.tool import ApprovalAsk
+from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
+from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.rows import ApprovalRow, AssistantRow, NoticeRow, Row, ToolState
+
+_LIVE = "live"
+_RETRY = "retry"
+_INLINE = 2_000  # a log up to this many events is read without a thread
+
+
+class ChatPresenter:
+    """Shows one conversation at a time; `finished` and `asked` are called when the person should be told."""
+
+    def __init__(self, model: ChatModel, finished: Callable[[], None], asked: Callable[[str], None]) -> None:
+        self._model, self._finished, self._asked = model, finished, asked
+        self._rows = ChatRows()
+        self._conversation: Conversation | None = None
+        self._leave: Callable[[], None] = lambda: None
+        self._troubles = 0
+
+    async def show(self, conversation: Conversation | None) -> None:
+        """Show another conversation, or none; what runs in the former one goes on unseen."""
+        self._leave()
+        self._leave = lambda: None
+        self._conversation = conversation
+        if conversation is None:
+            self._model.reset([])
+            return
+        log = list(conversation.session.log)
+        if len(log) > _INLINE:
+            rows, shown = await asyncio.to_thread(all_rows, log)
+        else:
+            rows, shown = all_rows(log)
+        if self._conversation is not conversation:
+            return  # the person went on to another session meanwhile
+        self._rows = rows
+        self._model.reset(shown)
+        for recorded in conversation.session.log[len(log) :]:
+            self._happened(recorded)
+        self._catch_up(conversation)
+        self._leave = conversation.session.listen(self._update)
+
+    def _catch_up(self, conversation: Conversation) -> None:
+        """Show what is under way and not recorded yet."""
+        asks = conversation.asks
+        if conversation.running:
+            for call in conversation.session.transcript.open_calls.values():
+                self._state(call.id, "running")
+        for ask in asks:
+            self._ask(ask)
+        if conversation.partial:
+            self._arriving(conversation.partial)
+
+    def _update(self, update: Update) -> None:
+        match update:
+            case Happened(recorded=recorded):
+                self._happened(recorded)
+            case Arriving(text=text, reasoning=reasoning):
+                self._arriving("" if reasoning else text)
+            case ArrivalVoided() as voided:
+                self._voided(voided)
+            case CallWaiting(ask=ask):
+                self._ask(ask)
+            case CallStarted(call=call):
+                self._state(call.id, "running")
+            case TurnChanged(running=running):
+                self._turn_changed(running)
+            case Trouble() as trouble:
+                self._troubles += 1
+                key = f"trouble{self._troubles}"
+                self._put(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix))
+            case _:
+                pass
+
+    def _happened(self, recorded: Recorded) -> None:
+        conversation = self._conversation
+        if conversation is None:
+            return
+        if isinstance(recorded.event, ApprovalGiven):
+            self._drop(f"ask:{recorded.event.call_id}")
+        rows = self._rows.apply(recorded, conversation.session.transcript)
+        if isinstance(recorded.event, AssistantSpoke):
+            rows = self._settle(rows)
+        for row in rows:
+            self._put(row)
+
+    def _settle(self, rows: list[Row]) -> list[Row]:
+        """Let the recorded answer take the place of the one that was arriving."""
+        self._drop(_RETRY)
+        if rows and isinstance(rows[0], AssistantRow) and self._model.index_of(_LIVE) is not None:
+            self._model.replace(_LIVE, rows[0])
+            return rows[1:]
+        self._drop(_LIVE)
+        return rows
+
+    def _arriving(self, text: str) -> None:
+        self._drop(_RETRY)
+        if self._model.index_of(_LIVE) is None:
+            info = self._conversation.model if self._conversation else None
+            name = model_name(info.label, info.demo) if info else ""
+            self._model.append(AssistantRow(_LIVE, "", model=name, streaming=True))
+        self._model.stream(_LIVE, text)
+
+    def _voided(self, voided: ArrivalVoided) -> None:
+        self._drop(_LIVE)
+        what = f"The model is asked again in {voided.wait_s:.0f} s (attempt {voided.attempt})."
+        self._put(NoticeRow(_RETRY, "warning", what, voided.reason))
+
+    def _ask(self, ask: ApprovalAsk) -> None:
+        self._state(ask.call_id, "approval")
+        self._put(
+            ApprovalRow(f"ask:{ask.call_id}", ask.call_id, ask.tool, ask.summary, ask.detail, ask.rule.text)
+        )
+        self._asked(ask.summary)
+
+    def _state(self, call_id: str, state: ToolState) -> None:
+        row = self._rows.with_state(call_id, state)
+        if row is not None:
+            self._put(row)
+
+    def _turn_changed(self, running: bool) -> None:
+        if running:
+            return
+        self._drop(_LIVE)
+        self._drop(_RETRY)
+        for row in [one for one in self._model.shapes() if isinstance(one, ApprovalRow)]:
+            self._drop(row.key)
+        self._finished()
+
+    def _put(self, row: Row) -> None:
+        if self._model.index_of(row.key) is None:
+            self._model.append(row)
+        else:
+            self._model.replace(row.key, row)
+
+    def _drop(self, key: str) -> None:
+        if self._model.index_of(key) is not None:
+            self._model.remove(key)
