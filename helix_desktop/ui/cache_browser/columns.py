@@ -1,0 +1,85 @@
+"""The table's columns: what each says, how wide it is, and which give way when room is short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from helix_desktop.context.digest import size_text
+from helix_desktop.ui.cache_browser.rows import CacheRow, short_digest
+from helix_desktop.ui.elements import tokens_text, when_text
+
+ColumnKey: TypeAlias = Literal[
+    "state",
+    "tool",
+    "target",
+    "line",
+    "size",
+    "tokens",
+    "saved",
+    "recalls",
+    "refs",
+    "created",
+    "used",
+    "digest",
+]
+Look: TypeAlias = Literal["pill", "text", "muted", "number", "mono", "mono-muted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; widths in pixels at 100 %. The highest `rank` gives way first, rank 0 never."""
+
+    key: ColumnKey
+    title: str
+    width: int
+    rank: int
+    look: Look
+    text: Callable[[CacheRow, int], str]  # of a row, at a time in milliseconds since 1970
+    stretch: int = 0
+    tip: str = ""
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("state", "State", 108, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
+    Column("tool", "Tool", 112, 3, "text", lambda row, _: row.tool),
+    Column("target", "Target", 168, 0, "mono", lambda row, _: row.target, stretch=3),
+    Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.first_line, stretch=4),
+    Column("size", "Size", 72, 1, "number", lambda row, _: size_text(row.size)),
+    Column("tokens", "Tokens", 66, 4, "number", lambda row, _: tokens_text(row.tokens)),
+    Column(
+        "saved", "Saved", 64, 6, "number", lambda row, _: tokens_text(row.saved) if row.saved else "–",
+        tip="Tokens that its marker keeps out of the window",
+    ),
+    Column("recalls", "Recalls", 68, 9, "number", lambda row, _: str(row.recalls or "–")),
+    Column("refs", "Refs", 52, 10, "number", lambda row, _: str(row.refs), tip="Events that refer to it"),
+    Column("created", "Created", 96, 5, "muted", lambda row, now: when_text(row.created, now)),
+    Column("used", "Last used", 96, 11, "muted", lambda row, now: when_text(row.last_used, now)),
+    Column("digest", "SHA-256", 178, 2, "mono", lambda row, _: short_digest(row.digest)),
+)  # fmt: skip
+
+NUMBER_OF: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
+
+
+def fitting(width: int, scale: float = 1.0) -> frozenset[ColumnKey]:
+    """The columns that fit `width` pixels: the least important leave until the rest has room."""
+    shown = list(COLUMNS)
+    while sum(column.width for column in shown) * scale > width:
+        last = max(shown, key=lambda column: column.rank)
+        if last.rank == 0:
+            break
+        shown.remove(last)
+    return frozenset(column.key for column in shown)
+
+
+def widths(width: int, shown: Collection[ColumnKey], scale: float = 1.0) -> Sequence[tuple[ColumnKey, int]]:
+    """The width of each shown column in pixels: room to spare goes to the stretching ones."""
+    columns = [column for column in COLUMNS if column.key in shown]
+    spare = max(0, width - round(sum(column.width for column in columns) * scale))
+    parts = sum(column.stretch for column in columns)
+    result: list[tuple[ColumnKey, int]] = []
+    for column in columns:
+        extra = spare * column.stretch // parts if parts else 0
+        result.append((column.key, round(column.width * scale) + extra))
+    return result

@@ -1,0 +1,207 @@
+"""The table's model: a fixed row count over an array of digests, rows fetched in pages when they are seen."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+)
+
+from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.cache_browser.columns import COLUMNS
+from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheRow, CacheSource
+from helix_desktop.ui.elements import Now, Start, wall_clock
+
+PAGE_ROWS = 128  # rows per fetch (PLATFORM.md section 2)
+KEPT_ROWS = 64 * PAGE_ROWS
+_WANTED_PAGES = 4  # newest wishes that are kept while others are fetched: older ones were scrolled past
+_FETCHES = 2  # at once
+
+Index = QModelIndex | QPersistentModelIndex
+ROW_ROLE = Qt.ItemDataRole.UserRole.value
+
+
+class CacheModel(QAbstractTableModel):
+    """Digests in order; what is known of each arrives when it is looked at."""
+
+    failed = Signal(object)  # HelixError of the source
+
+    def __init__(self, start: Start, parent: QObject | None = None, now: Now = wall_clock) -> None:
+        super().__init__(parent)
+        self._start, self._now = start, now
+        self._source: CacheSource | None = None
+        self._ids = b""
+        self._rows: OrderedDict[bytes, tuple[int, CacheRow]] = OrderedDict()
+        self._age = 0  # rows of an older age are shown, and fetched again
+        self._wanted: OrderedDict[int, None] = OrderedDict()
+        self._fetching: set[int] = set()
+        self._gone: set[bytes] = set()
+        self._damaged: set[str] = set()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._pump)
+        self._oldest_first = False
+
+    def set_source(self, source: CacheSource | None) -> None:
+        """Forget everything and ask another source from now on."""
+        self.beginResetModel()
+        self._source, self._ids = source, b""
+        self._age += 1
+        for memory in (self._rows, self._wanted, self._fetching, self._gone, self._damaged):
+            memory.clear()
+        self.endResetModel()
+
+    def set_ids(self, ids: bytes) -> int:
+        """Show these digests (32 bytes each); what was known of them is fetched again when seen.
+
+        Returns how many rows were put before the old ones, or -1 if the table was rebuilt.
+        """
+        self._age += 1
+        self._gone.clear()
+        self._damaged.clear()
+        grown = len(ids) - len(self._ids)
+        if self._ids and grown >= 0 and ids.endswith(self._ids):
+            if grown:
+                self.beginInsertRows(QModelIndex(), 0, grown // DIGEST_BYTES - 1)
+                self._ids = ids
+                self.endInsertRows()
+            self._touch(0, self.rowCount() - 1)
+            return grown // DIGEST_BYTES
+        self.beginResetModel()
+        self._ids = ids
+        self.endResetModel()
+        return -1
+
+    def set_oldest_first(self, oldest_first: bool) -> None:
+        """Say in the header which way the rows are sorted."""
+        self._oldest_first = oldest_first
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
+
+    def mark_damaged(self, digest: str) -> None:
+        """Show an entry as damaged until the next refresh tells more."""
+        self._damaged.add(digest)
+        row = self.row_of(digest)
+        if row >= 0:
+            self._touch(row, row)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """All entries that pass the filter, fetched or not."""
+        return 0 if parent.isValid() else len(self._ids) // DIGEST_BYTES
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """As many as there are columns, shown or not."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
+        """A column's title and hint."""
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        column = COLUMNS[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            arrow = " ↑" if self._oldest_first else " ↓"
+            return column.title + (arrow if column.key == "created" else "")
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return column.tip or None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.look == "number" else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def data(self, index: Index, role: int = 0) -> Any:
+        """A cell's text, or its row under ROW_ROLE; None until the row has arrived."""
+        if role == ROW_ROLE:
+            return self.entry(index.row())
+        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return None
+        row, column = self.entry(index.row()), COLUMNS[index.column()]
+        if row is None:
+            return self.digest_at(index.row()) if column.key == "digest" else None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.text(row, self._now())
+        return {"target": row.target, "line": row.first_line, "digest": row.digest}.get(column.key) or None
+
+    def digest_at(self, row: int) -> str:
+        """The digest of a row."""
+        return self._key(row).hex()
+
+    def row_of(self, digest: str) -> int:
+        """The row of a digest; -1 when it is not listed."""
+        key, at = bytes.fromhex(digest), -1
+        while True:
+            at = self._ids.find(key, at + 1)
+            if at < 0 or at % DIGEST_BYTES == 0:
+                return at // DIGEST_BYTES if at >= 0 else -1
+
+    def entry(self, row: int) -> CacheRow | None:
+        """What is known of a row; if nothing, or nothing new, it is fetched."""
+        key = self._key(row)
+        known = self._rows.get(key)
+        if (known is None or known[0] != self._age) and key not in self._gone:
+            self._wish(row // PAGE_ROWS)
+        if known is None:
+            return None
+        if known[1].digest in self._damaged:
+            return replace(known[1], state="damaged")
+        return known[1]
+
+    def _key(self, row: int) -> bytes:
+        return self._ids[row * DIGEST_BYTES : (row + 1) * DIGEST_BYTES]
+
+    def _wish(self, page: int) -> None:
+        if page in self._fetching or self._source is None:
+            return
+        self._wanted[page] = None
+        self._wanted.move_to_end(page)
+        while len(self._wanted) > _WANTED_PAGES:
+            self._wanted.popitem(last=False)
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _page_rows(self, page: int) -> range:
+        return range(page * PAGE_ROWS, min((page + 1) * PAGE_ROWS, self.rowCount()))
+
+    def _pump(self) -> None:
+        while self._wanted and len(self._fetching) < _FETCHES and self._source is not None:
+            page, _ = self._wanted.popitem()
+            self._fetching.add(page)
+            self._start(self._fetch(self._source, page), "cache rows")
+
+    async def _fetch(self, source: CacheSource, page: int) -> None:
+        age, keys = self._age, [self._key(row) for row in self._page_rows(page)]
+        rows: Sequence[CacheRow] = ()
+        try:
+            rows = await source.rows([key.hex() for key in keys])
+        except HelixError as error:
+            self.failed.emit(error)
+        finally:
+            self._fetching.discard(page)
+        if source is not self._source:
+            return
+        for row in rows:
+            key = bytes.fromhex(row.digest)
+            self._rows[key] = (age, row)
+            self._rows.move_to_end(key)
+        if age == self._age:
+            # What was asked for and did not come is not asked for again before the next refresh.
+            self._gone.update(set(keys).difference(bytes.fromhex(row.digest) for row in rows))
+        while len(self._rows) > KEPT_ROWS:
+            self._rows.popitem(last=False)
+        seen = self._page_rows(page)
+        if seen:
+            self._touch(seen.start, seen.stop - 1)
+        self._pump()
+
+    def _touch(self, first: int, last: int) -> None:
+        if last >= first:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))

@@ -1,0 +1,207 @@
+"""The preview below the table: what a cached content is, its text, and what can be done with it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+
+from helix_desktop.context.digest import size_text
+from helix_desktop.ui.cache_browser.content_card import ContentCard
+from helix_desktop.ui.cache_browser.rows import CacheRow, PreviewState
+from helix_desktop.ui.elements import (
+    EmptyState,
+    Line,
+    Now,
+    Pill,
+    Start,
+    tokens_text,
+    wall_clock,
+    when_text,
+)
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton
+
+_SAID_MS = 1_200  # how long a button says that it has copied
+_FILE_TOOLS = {"read_file", "write_file", "edit_file"}
+_NARROW, _TIGHT = 620, 470  # pixels below which buttons lose their words, one step after the other
+_TOOL_ICONS = {
+    "read_file": "file-text",
+    "list_directory": "folder-tree",
+    "search_text": "file-search",
+    "write_file": "file-plus",
+    "edit_file": "file-pen",
+    "run_command": "terminal",
+}
+
+
+def tool_icon(tool: str) -> str:
+    """The icon of a tool's outputs."""
+    return _TOOL_ICONS.get(tool, "database")
+
+
+class Preview(QWidget):
+    """Shows one content; signals carry what the person wants done with it."""
+
+    recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
+    verify_requested = Signal(str)
+    export_requested = Signal(str)
+
+    def __init__(self, start: Start, now: Now = wall_clock) -> None:
+        super().__init__()
+        self._now, self._theme = now, LIGHT
+        self._state: PreviewState | None = None
+        self._lines = (0, 0)
+        self.content = ContentCard(start)
+        self._build_parts()
+        self._stack = QStackedLayout(self)
+        self.empty = EmptyState("database", "Select an entry to see what is stored.")
+        shown = QWidget()
+        column = QVBoxLayout(shown)
+        column.setContentsMargins(18, 10, 14, 14)
+        column.setSpacing(7)
+        column.addLayout(self._heading())
+        column.addLayout(self._address())
+        column.addWidget(self.content, 1)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(shown)
+        self.content.text.lines_selected.connect(self._took_lines)
+
+    @property
+    def digest(self) -> str:
+        """The digest on show; empty when there is none."""
+        return self._state.row.digest if self._state else ""
+
+    def show_state(self, state: PreviewState | None) -> None:
+        """Show a content, or nothing."""
+        again = state is not None and state.row.digest == self.digest
+        self._state = state
+        self._stack.setCurrentIndex(0 if state is None else 1)
+        if state is None:
+            self.content.show_data(None)
+            return
+        self._show_row(state.row)
+        if not again:
+            self._lines = (0, 0)
+            self.set_verified("shield", "not checked yet", "muted")
+        if state.row.state == "damaged":
+            self.set_verified("shield-alert", "damaged", "error")
+        # Only a file's name says which language its text is in.
+        name = state.row.target if state.row.tool in _FILE_TOOLS else ""
+        self.content.show_data(state.data, name, state.problem)
+        self._tell_cost()
+
+    def set_verified(self, glyph: str, text: str, role: str) -> None:
+        """Say whether the bytes are what their digest promises; `role` is the colour's token."""
+        self._shield.show_icon(glyph, role)
+        self.verified.set_text(text)
+        self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
+
+    def copy_digest(self) -> None:
+        """Put the digest on the clipboard."""
+        if self._state is not None:
+            QGuiApplication.clipboard().setText(self.digest)
+            self.copy_hash_button.set_icon("check")
+            QTimer.singleShot(_SAID_MS, self.copy_hash_button, lambda: self.copy_hash_button.set_icon("copy"))
+
+    def recall(self) -> None:
+        """Ask for this content, or its selected lines, in the chat."""
+        if self._state is not None and self._state.data is not None:
+            self.recall_requested.emit(self.digest, *self._lines)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ground and the line above it."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.side))
+        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take the words off the lesser buttons when room is short."""
+        super().resizeEvent(event)
+        self._tell_cost()
+        roomy = self.width() >= _NARROW
+        self.verify_button.setText("Verify" if roomy else "")
+        self.export_button.setText("Save as…" if roomy else "")
+        self._tool.setVisible(roomy)
+
+    def _build_parts(self) -> None:
+        self._glyph = IconLabel("file-text", px=16, ink="muted")
+        self._target = Line("", 13, 600)
+        self._target.elide = Qt.TextElideMode.ElideMiddle
+        self._tool = Pill("", "accent")
+        self._sha = Line("", 11, role="faint", mono=True)
+        self._sha.elide = Qt.TextElideMode.ElideMiddle
+        self._shield = IconLabel("shield", px=15, ink="muted")
+        self.verified = Line("", 12, role="muted")
+        self.recall_button = PushButton("Recall into chat", "primary", "corner-down-left")
+        self.recall_button.setToolTip("Put it into the next message (Ctrl+Enter)")
+        self.verify_button = PushButton("Verify", "", "shield-check")
+        self.verify_button.setToolTip("Compute the SHA-256 again and compare (V)")
+        self.verify_button.setAccessibleName("Verify")
+        self.export_button = PushButton("Save as…", "", "download")
+        self.export_button.setToolTip("Save the exact bytes to a file (Ctrl+S)")
+        self.export_button.setAccessibleName("Save as…")
+        self.copy_hash_button = IconButton("copy", "Copy the hash (Ctrl+C)", px=13, edge=22)
+        for button in (self.recall_button, self.verify_button, self.export_button):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.recall_button.clicked.connect(self.recall)
+        self.verify_button.clicked.connect(lambda: self.verify_requested.emit(self.digest))
+        self.export_button.clicked.connect(lambda: self.export_requested.emit(self.digest))
+        self.copy_hash_button.clicked.connect(self.copy_digest)
+
+    def _heading(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(9)
+        row.addWidget(self._glyph)
+        row.addWidget(self._target)
+        row.addWidget(self._tool)
+        row.addStretch(1)
+        for button in (self.verify_button, self.export_button, self.recall_button):
+            row.addWidget(button)
+        return row
+
+    def _address(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(5)
+        row.addWidget(self._sha)
+        row.addWidget(self.copy_hash_button)
+        row.addStretch(1)
+        row.addWidget(self._shield)
+        row.addWidget(self.verified)
+        return row
+
+    def _show_row(self, row: CacheRow) -> None:
+        self._glyph.show_icon(tool_icon(row.tool), "muted")
+        self._target.set_text(row.target or row.first_line or "Output")
+        self._tool.set_text(row.tool or "output")
+        self._sha.set_text(f"sha256 {row.digest}")
+        recalls = "1 recall" if row.recalls == 1 else f"{row.recalls} recalls"
+        refs = "1 reference" if row.refs == 1 else f"{row.refs} references"
+        at = when_text(row.created, self._now(), clock=True)
+        self.content.meta.set_text(
+            f"{size_text(row.size)} · {tokens_text(row.tokens)} tokens · {recalls} · {refs} · {at}"
+        )
+
+    def _took_lines(self, first: int, last: int) -> None:
+        self._lines = (first, last)
+        self._tell_cost()
+
+    def _tell_cost(self) -> None:
+        if self._state is None:
+            return
+        tokens, (first, last) = self._state.row.tokens, self._lines
+        words = "Recall into chat"
+        if last:
+            tokens = max(1, round(tokens * self.content.text.content.share(first, last)))
+            words = f"Recall lines {first}–{last}" if last > first else f"Recall line {first}"
+        cost = f"≈ {tokens_text(tokens)} tokens"
+        self.recall_button.setText(f"{words} · {cost}" if self.width() >= _NARROW else f"Recall · {cost}")
+        if self.width() < _TIGHT:
+            self.recall_button.setText(cost)
+        self.recall_button.setAccessibleName(f"{words}, {cost}")
+        self.recall_button.setEnabled(self._state.data is not None)

@@ -1,0 +1,160 @@
+"""The table of cached contents: columns that fit the room, one row chosen, keys of its own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
+
+from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF, ColumnKey, fitting, widths
+from helix_desktop.ui.cache_browser.delegate import CacheDelegate
+from helix_desktop.ui.cache_browser.model import CacheModel, Index
+from helix_desktop.ui.elements import Now, scaled, wall_clock
+from helix_desktop.ui.theme import Theme
+
+ROW_HEIGHT = 34  # pixels at 100 %
+
+
+class CacheTable(QTableView):
+    """Shows a CacheModel."""
+
+    chosen = Signal(str)  # digest of the current row; empty when there is none
+    opened = Signal()  # Enter or double click
+    order_toggled = Signal()
+
+    def __init__(self, model: CacheModel, now: Now = wall_clock) -> None:
+        super().__init__()
+        self._entries = model
+        self._forced: dict[ColumnKey, bool] = {}
+        self._painter = CacheDelegate(self, now)
+        self.setModel(model)
+        self.setItemDelegate(self._painter)
+        self.setAccessibleName("Cache entries")
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setTabKeyNavigation(False)
+        self.setMouseTracking(True)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        rows, head = self.verticalHeader(), self.horizontalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        head.setSectionsClickable(True)
+        head.setHighlightSections(False)
+        head.setMinimumSectionSize(40)
+        head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        head.customContextMenuRequested.connect(lambda at: self.columns_menu().popup(head.mapToGlobal(at)))
+        head.sectionClicked.connect(self._clicked)
+        self.doubleClicked.connect(lambda _: self.opened.emit())
+
+    def columns_menu(self) -> QMenu:
+        """A menu of all columns: checked ones are shown; the first item lets them follow the width again."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        auto = QAction("Fit columns to the width", menu, checkable=True, checked=not self._forced)
+        auto.triggered.connect(self._unforce)
+        menu.addAction(auto)
+        menu.addSeparator()
+        for column in COLUMNS:
+            shown = not self.isColumnHidden(NUMBER_OF[column.key])
+            action = QAction(column.title, menu, checkable=True, checked=shown)
+            action.setEnabled(column.rank > 0)
+            action.toggled.connect(lambda on, key=column.key: self.force_column(key, on))
+            menu.addAction(action)
+        return menu
+
+    def force_column(self, key: ColumnKey, shown: bool) -> None:
+        """Show or hide a column whatever the width."""
+        if not self._forced:
+            self._forced = {one.key: not self.isColumnHidden(NUMBER_OF[one.key]) for one in COLUMNS}
+        self._forced[key] = shown
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Give each column its width; which are shown follows the room, unless the person chose."""
+        room, scale = self.viewport().width(), scaled(100) / 100
+        shown = fitting(room, scale)
+        if self._forced:
+            shown = frozenset(key for key, on in self._forced.items() if on)
+        head = self.horizontalHeader()
+        for column in COLUMNS:
+            self.setColumnHidden(NUMBER_OF[column.key], column.key not in shown)
+        for key, width in widths(room, shown, scale):
+            head.resizeSection(NUMBER_OF[key], width)
+
+    def current_digest(self) -> str:
+        """The digest of the current row; empty when there is none."""
+        at = self.currentIndex()
+        return self._entries.digest_at(at.row()) if at.isValid() else ""
+
+    def choose(self, row: int) -> None:
+        """Make a row the current one and bring it into sight."""
+        index = self._entries.index(row, 0)
+        self.setCurrentIndex(index)
+        self.scrollTo(index)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme and the text size in force."""
+        self._painter.tint(theme)
+        self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
+        self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
+        self.setStyleSheet(
+            f"QTableView {{ background: {theme.canvas}; border: 0; }} QHeaderView::section {{ background:"
+            f" {theme.canvas}; color: {theme.faint}; border: 0; border-bottom: 1px solid {theme.border};"
+            f" padding: 0 12px; font-size: {scaled(12)}px; font-weight: 500; }}"
+        )
+        self.fit_columns()
+        self.viewport().update()
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        """Tell which content is chosen now."""
+        super().currentChanged(current, previous)
+        if current.row() != previous.row() or not previous.isValid():
+            self.chosen.emit(self.current_digest())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the columns."""
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens; Home and End go to the ends of the table, not of the row."""
+        keys = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._entries.rowCount() - 1}
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.opened.emit()
+        elif event.key() in keys and self._entries.rowCount():
+            self.choose(keys[Qt.Key(event.key())])
+        else:
+            super().keyPressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Light up the row under the mouse."""
+        self._hover(event.position().toPoint())
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: object) -> None:
+        """No row is under the mouse any more."""
+        self._hover(QPoint(-1, -1))
+
+    def _hover(self, at: QPoint) -> None:
+        row = self.rowAt(at.y()) if at.y() >= 0 else -1
+        if row != self._painter.hovered:
+            self._painter.hovered = row
+            self.viewport().update()
+
+    def _unforce(self) -> None:
+        self._forced = {}
+        self.fit_columns()
+
+    def _clicked(self, section: int) -> None:
+        if COLUMNS[section].key == "created":
+            self.order_toggled.emit()
+
+
+def menu_below(menu: QMenu, widget: QWidget) -> None:
+    """Open a menu below the widget that asked for it, without a nested event loop."""
+    menu.popup(widget.mapToGlobal(QPoint(0, widget.height() + 4)))

@@ -1,0 +1,379 @@
+"""Small widgets that the cache browser, the timeline and the inspector share, painted from theme tokens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeAlias
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from helix_desktop.ui import fonts
+from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import IconLabel, PushButton
+
+Now: TypeAlias = Callable[[], int]
+"""Milliseconds since 1970."""
+
+Start: TypeAlias = Callable[[Coroutine[Any, Any, None], str], object]
+"""Starts a named coroutine in a scope that owns it: TaskScope.start."""
+
+Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
+Role: TypeAlias = Literal["text", "muted", "faint", "accent_text", "ok", "warn", "error"]
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_THOUSAND, _MILLION = 1_000, 1_000_000
+_PILL_ICON = 12
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970, now."""
+    return time.time_ns() // 1_000_000
+
+
+def tokens_text(tokens: int) -> str:
+    """A number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`."""
+    sign, size = ("\N{MINUS SIGN}" if tokens < 0 else ""), abs(tokens)
+    if size < _THOUSAND:
+        return f"{sign}{size}"
+    if size < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
+        return f"{sign}{size / _THOUSAND:.1f}".removesuffix(".0") + "k"
+    if size < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
+        return f"{sign}{size / _THOUSAND:.0f}k"
+    return f"{sign}{size / _MILLION:.2f}M"
+
+
+def when_text(at_ms: int, now_ms: int, clock: bool = False) -> str:
+    """When something was, in local time: `now`, `2 min ago`, `14:18`, `Yesterday`, `12 Nov`.
+
+    With `clock` days before today carry their time of day.
+    """
+    minutes = (now_ms - at_ms) // 60_000
+    if minutes < 1:
+        return "now"
+    if minutes < 60:  # noqa: PLR2004 - minutes of an hour
+        return f"{minutes} min ago"
+    at, now = datetime.fromtimestamp(at_ms / 1000), datetime.fromtimestamp(now_ms / 1000)
+    if at.date() == now.date():
+        return f"{at:%H:%M}"
+    if at.date() == now.date() - timedelta(days=1):
+        day = "Yesterday"
+    else:
+        day = f"{at.day} {_MONTHS[at.month - 1]}" + (f" {at.year}" if at.year != now.year else "")
+    return f"{day} {at:%H:%M}" if clock else day
+
+
+def ui_font(px: int = 13, weight: int = 400, mono: bool = False) -> QFont:
+    """The interface's font, or the one for code, `px` pixels at 100 % and scaled as the person chose."""
+    reference = QApplication.font()
+    font = fonts.mono(reference, px) if mono else fonts.sized(reference, px)
+    font.setWeight(QFont.Weight(weight))
+    return font
+
+
+def scaled(px: int) -> int:
+    """A length that grows with the text size; pixels at 100 % in, pixels on screen out."""
+    return round(px * fonts.scale(QApplication.font()))
+
+
+def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
+    """A tone's text, fill and outline; no outline is the fill's own colour."""
+    match tone:
+        case "accent":
+            return theme.accent_text, theme.accent_soft, theme.accent_soft
+        case "ok":
+            return theme.ok, theme.ok_soft, theme.ok_soft
+        case "warn":
+            return theme.warn, theme.warn_soft, theme.warn_soft
+        case "error":
+            return theme.error, theme.error_soft, theme.error_soft
+    return theme.muted, theme.raised, theme.border
+
+
+def role_color(theme: Theme, role: Role) -> str:
+    """The theme's colour of a role."""
+    return str(getattr(theme, role))
+
+
+def paint_pill(
+    painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
+) -> None:
+    """A filled capsule with `text`, beginning `left` pixels from its left end."""
+    ink, fill, outline = colors
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(outline), 1))
+    painter.setBrush(QColor(fill))
+    painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
+    painter.setFont(font)
+    painter.setPen(QColor(ink))
+    painter.drawText(
+        rect.adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text
+    )
+
+
+class Line(QWidget):
+    """One line of text that elides where room ends; its whole text is then the tooltip."""
+
+    def __init__(
+        self, text: str = "", px: int = 13, weight: int = 400, role: Role = "text", mono: bool = False
+    ) -> None:
+        super().__init__()
+        self._theme, self._role, self._text = LIGHT, role, ""
+        self._face = (px, weight, mono)
+        self._font = ui_font(*self._face)
+        self._metrics = QFontMetricsF(self._font)
+        self.elide = Qt.TextElideMode.ElideRight
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.set_text(text)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._text
+
+    def set_text(self, text: str) -> None:
+        """Show another text."""
+        if text == self._text and self.accessibleName() == text:
+            return
+        self._text = text
+        self.setAccessibleName(text)
+        self._hint()
+        self.updateGeometry()
+        self.update()
+
+    def set_role(self, role: Role) -> None:
+        """Show it in another role's colour."""
+        self._role = role
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        self._theme = theme
+        self._font = ui_font(*self._face)
+        self._metrics = QFontMetricsF(self._font)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Room for the whole text."""
+        return QSize(int(self._metrics.horizontalAdvance(self._text)) + 2, int(self._metrics.height()) + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for a few letters."""
+        return QSize(min(24, self.sizeHint().width()), self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """See whether the text still fits."""
+        self._hint()
+        super().resizeEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the text."""
+        painter = QPainter(self)
+        painter.setFont(self._font)
+        painter.setPen(QColor(role_color(self._theme, self._role)))
+        shown = self._metrics.elidedText(self._text, self.elide, self.width())
+        painter.drawText(
+            QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown
+        )
+
+    def _hint(self) -> None:
+        fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1
+        self.setToolTip("" if fits else self._text)
+
+
+class Words(QLabel):
+    """Text that wraps and can be selected."""
+
+    def __init__(self, text: str = "", px: int = 13, role: Role = "text", mono: bool = False) -> None:
+        super().__init__(text)
+        self._px, self._role, self._mono = px, role, mono
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._styled: object = None
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        styled = (theme, scaled(self._px))
+        if styled == self._styled:
+            return
+        self._styled = styled
+        family = fonts.MONO_FAMILY if self._mono else fonts.UI_FAMILY
+        self.setStyleSheet(
+            f"QLabel {{ color: {role_color(theme, self._role)}; font-family: '{family}';"
+            f" font-size: {scaled(self._px)}px; background: transparent;"
+            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}"
+        )
+
+
+class Pill(QAbstractButton):
+    """A capsule with a short text; a button when `clickable`."""
+
+    def __init__(
+        self,
+        text: str,
+        tone: Tone = "neutral",
+        glyph: str = "",
+        mono: bool = False,
+        clickable: bool = False,
+    ) -> None:
+        super().__init__()
+        self._theme, self._tone, self._glyph, self._clickable = LIGHT, tone, glyph, clickable
+        self._mono = mono
+        self._font = ui_font(11, 500, mono)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
+        if clickable:
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
+        else:
+            self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.set_text(text)
+
+    def set_text(self, text: str, tone: Tone | None = None) -> None:
+        """Show another text, in another tone."""
+        self._tone = tone or self._tone
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.setFixedSize(self.sizeHint())
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        self._theme = theme
+        self._font = ui_font(11, 500, self._mono)
+        self.set_text(self.text())
+
+    def sizeHint(self) -> QSize:
+        """Room for icon and text."""
+        width = QFontMetricsF(self._font).horizontalAdvance(self.text()) + 18
+        return QSize(int(width) + (_PILL_ICON + 4 if self._glyph else 0), scaled(21))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the capsule."""
+        painter = QPainter(self)
+        ink, fill, outline = tone_colors(self._theme, self._tone)
+        if self._clickable and (self.underMouse() or self.hasFocus()):
+            outline = self._theme.accent
+        body = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        left = 8 + (_PILL_ICON + 4 if self._glyph else 0)
+        paint_pill(painter, body, self.text(), (ink, fill, outline), self._font, left)
+        if self._glyph:
+            place = QRect(8, (self.height() - _PILL_ICON) // 2, _PILL_ICON, _PILL_ICON)
+            painter.drawPixmap(place, pixmap(self._glyph, ink, _PILL_ICON, self.devicePixelRatioF()))
+
+
+class Card(QFrame):
+    """A raised surface with rounded corners."""
+
+    def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
+        super().__init__()
+        self._theme = LIGHT
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(*margins)
+        self.body.setSpacing(gap)
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the surface."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self._theme.border), 1))
+        painter.setBrush(QColor(self._theme.surface))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
+
+
+class KeyValue(QWidget):
+    """A name on the left, its value on the right, and before both a coloured dot if there is a colour."""
+
+    def __init__(
+        self, name: str, value: str, dot: Callable[[Theme], str] | None = None, mono: bool = False
+    ) -> None:
+        super().__init__()
+        self._theme, self._dot = LIGHT, dot
+        row = QHBoxLayout(self)
+        row.setContentsMargins(17 if dot else 0, 0, 0, 0)
+        row.setSpacing(8)
+        self._name = Line(name, 12, role="muted")
+        self._value = Line(value, 12, 400 if mono else 500, role="muted" if mono else "text", mono=mono)
+        row.addWidget(self._name)
+        row.addStretch(1)
+        row.addWidget(self._value)
+        self.setAccessibleName(f"{name}: {value}")
+
+    def set_value(self, name: str, value: str) -> None:
+        """Show another name and value."""
+        self._name.set_text(name)
+        self._value.set_text(value)
+        self.setAccessibleName(f"{name}: {value}")
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot."""
+        if self._dot is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._dot(self._theme)))
+        painter.drawEllipse(QPointF(4, self.height() / 2), 4, 4)
+
+
+class EmptyState(QWidget):
+    """What stands where nothing is yet: an icon, one sentence and one button."""
+
+    pressed = Signal()
+
+    def __init__(self, glyph: str, sentence: str, button: str = "") -> None:
+        super().__init__()
+        self._sentence = Words(sentence, 14, "muted")
+        self._sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._sentence.setMaximumWidth(400)
+        self._sentence.setMinimumWidth(200)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 24, 24, 24)
+        column.setSpacing(14)
+        column.addStretch(2)
+        column.addWidget(IconLabel(glyph, px=32), 0, Qt.AlignmentFlag.AlignHCenter)
+        line = QHBoxLayout()
+        line.addStretch(1)
+        line.addWidget(self._sentence, 10)
+        line.addStretch(1)
+        column.addLayout(line)
+        self.button = PushButton(button)
+        self.button.clicked.connect(self.pressed)
+        self.button.setVisible(bool(button))
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(3)
+
+    @property
+    def sentence(self) -> str:
+        """What it says."""
+        return self._sentence.text()
+
+    def say(self, sentence: str, button: str = "") -> None:
+        """Say something else, and offer something else."""
+        self._sentence.setText(sentence)
+        self.button.setText(button)
+        self.button.setVisible(bool(button))
