@@ -86,12 +86,18 @@ def lock(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         tool = Environment(Path(folder))
         _must(sys.executable, "-m", "venv", str(Path(folder, ".venv")))
-        _must(str(tool.python), "-m", "pip", "install", "--quiet", "uv")
+        _must(str(tool.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv")
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
             resolve = ["-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
             # A lock names what, never where from: no address of any registry comes into the project.
-            bare = ["--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-header"]
+            bare = [
+                "--generate-hashes",
+                "--no-emit-index-url",
+                "--no-emit-find-links",
+                "--no-header",
+                "--system-certs",
+            ]
             _must(str(tool.python), *resolve, *bare, *group, *arguments, "pyproject.toml", "-o", name)
     return 0
 
