@@ -1,0 +1,54 @@
+"""Rows to be written together, laid over what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Get = Callable[[bytes], bytes | None]
+"""Reads one row; None when there is none."""
+
+
+class Batch:
+    """Puts and deletes that become visible at once, and reads that see them already.
+
+    `early` rows mean nothing until a row of the batch names them (chunks): they may be written before
+    it, in parts.
+    """
+
+    def __init__(self, stored: Get, under: Batch | None = None) -> None:
+        """Lay a batch over what is stored, or over a batch that is not yet written either."""
+        self._stored = stored
+        self._under = under
+        self.rows: dict[bytes, bytes | None] = {}
+        self.early: dict[bytes, bytes] = {}
+
+    def over(self) -> Batch:
+        """A batch laid over this one: thrown away, or absorbed."""
+        return Batch(self._stored, self)
+
+    def get(self, key: bytes) -> bytes | None:
+        """The row as it will be once the batch is written."""
+        if key in self.rows:
+            return self.rows[key]
+        return self._stored(key) if self._under is None else self._under.get(key)
+
+    def pending(self, key: bytes) -> bool:
+        """Whether the batch, or one below it, writes this row."""
+        return key in self.rows or (self._under is not None and self._under.pending(key))
+
+    def put(self, key: bytes, row: bytes = b"") -> None:
+        """Write a row."""
+        self.rows[key] = row
+
+    def put_early(self, key: bytes, row: bytes) -> None:
+        """Write a row that nothing names yet."""
+        self.early[key] = row
+
+    def delete(self, key: bytes) -> None:
+        """Remove a row, if it is there."""
+        self.rows[key] = None
+
+    def absorb(self, other: Batch) -> None:
+        """Take over the rows of a batch that was laid over this one."""
+        self.rows.update(other.rows)
+        self.early.update(other.early)

@@ -1,0 +1,105 @@
+"""How values are written: versioned, checked, compressed with zstd.
+
+A sealed row is version, flags, payload, CRC-32 of key and all before it: it cannot be read under another key,
+and a flipped bit is noticed. Contents are not sealed: their SHA-256 is their check.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import zlib
+from typing import Generic, TypeVar
+
+import msgspec
+import zstandard
+
+from helix_desktop.context.digest import size_text
+
+VERSION = 1
+CONTENT_CAP = 64 * 1024 * 1024  # largest content, in bytes; also the most that any row may claim to unpack to
+_LEVEL = 1  # zstd-1: a quarter of the size on code and logs, four times the speed of the bindings' snappy
+_SMALL = 512  # bytes below which compression of a row is not tried
+_ZSTD, _JSON = 1, 2
+_HEAD = struct.Struct("<BB")
+_CRC = struct.Struct("<I")
+
+T = TypeVar("T")
+
+
+class RowDamaged(Exception):
+    """A row is not what was written; the layers above say what that means to a person."""
+
+
+class Shape(Generic[T]):
+    """A type as it is read from rows. The types of context carry the names that are the stored format."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._msgpack = msgspec.msgpack.Decoder(kind)
+        self._json = msgspec.json.Decoder(kind)
+
+    def read(self, payload: bytes, json: bool) -> T:
+        """The value that was written as `payload`. Raises RowDamaged."""
+        try:
+            return self._json.decode(payload) if json else self._msgpack.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RowDamaged(f"the row's content is not understood ({error})") from error
+
+
+class _PerThread(threading.local):
+    """Compressors for one thread: sharing one between threads crashes the process."""
+
+    def __init__(self) -> None:
+        self.pack = zstandard.ZstdCompressor(level=_LEVEL)
+        self.unpack = zstandard.ZstdDecompressor()
+
+
+class Codec:
+    """Writes and reads values; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._zstd = _PerThread()
+
+    def compress(self, data: bytes) -> bytes | None:
+        """`data` smaller, or None when it does not get smaller."""
+        packed = self._zstd.pack.compress(data)
+        return packed if len(packed) < len(data) else None
+
+    def decompress(self, packed: bytes, length: int | None = None) -> bytes:
+        """What was compressed, never more than CONTENT_CAP; `length` if known in bytes. Raises RowDamaged."""
+        try:
+            claimed = zstandard.frame_content_size(packed)
+            if not 0 <= claimed <= CONTENT_CAP or (length is not None and claimed != length):
+                raise RowDamaged(f"the row claims to hold {size_text(claimed)}")
+            return self._zstd.unpack.decompress(packed)
+        except zstandard.ZstdError as error:
+            raise RowDamaged(f"the row does not unpack ({error})") from error
+
+    def seal(self, key: bytes, value: object) -> bytes:
+        """`value` as the row of `key`. Raises ValueError for text that is not Unicode."""
+        flags = 0
+        try:
+            payload = msgspec.msgpack.encode(value)
+        except OverflowError:
+            # A provider's verbatim answer may hold integers of any size; msgpack ends at 64 bits.
+            payload, flags = msgspec.json.encode(value), _JSON
+        packed = self.compress(payload) if len(payload) > _SMALL else None
+        if packed is not None:
+            payload, flags = packed, flags | _ZSTD
+        body = _HEAD.pack(VERSION, flags) + payload
+        return body + _CRC.pack(_crc(key, body))
+
+    def unseal(self, key: bytes, row: bytes, shape: Shape[T]) -> T:
+        """The value in the row of `key`. Raises RowDamaged."""
+        body = row[: -_CRC.size]
+        if len(row) < _HEAD.size + _CRC.size or _CRC.pack(_crc(key, body)) != row[-_CRC.size :]:
+            raise RowDamaged("the row's checksum does not match")
+        version, flags = _HEAD.unpack_from(body)
+        if version != VERSION or flags & ~(_ZSTD | _JSON):
+            raise RowDamaged(f"the row was written in format {version}.{flags}, which is not known")
+        payload = body[_HEAD.size :]
+        return shape.read(self.decompress(payload) if flags & _ZSTD else payload, json=bool(flags & _JSON))
+
+
+def _crc(key: bytes, body: bytes) -> int:
+    return zlib.crc32(body, zlib.crc32(key))

@@ -1,0 +1,63 @@
+"""A session's append-only log of events, with the rows that lead from events to contents and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.context.event import HandoverMade, Recorded, digests_in
+from helix_desktop.store import keys
+from helix_desktop.store.batch import Batch, Get
+from helix_desktop.store.codec import Codec, RowDamaged, Shape
+from helix_desktop.store.commit import check_continues, check_held
+from helix_desktop.store.handle import View
+from helix_desktop.store.record import Record, change_record
+
+_EVENT = Shape(Recorded)
+_SEQ = Shape(int)
+
+
+def last_seq(get: Get, codec: Codec, session: str) -> int:
+    """The seq of a session's last event; 0 when there is none. Raises RowDamaged."""
+    key = keys.last_event(session)
+    row = get(key)
+    return 0 if row is None else codec.unseal(key, row, _SEQ)
+
+
+def stage_events(batch: Batch, codec: Codec, session: str, events: Sequence[Recorded]) -> None:
+    """Append events to a session's log. Raises ValueError when they leave a gap or name unknown contents."""
+    if not events:
+        return
+    check_continues(session, last_seq(batch.get, codec, session), events)
+    for recorded in events:
+        key = keys.event(session, recorded.seq)
+        batch.put(key, codec.seal(key, recorded))
+        if isinstance(recorded.event, HandoverMade):
+            batch.put(keys.handover(session, recorded.seq))
+        for digest in digests_in(recorded.event):
+            _refer(batch, codec, session, recorded.seq, digest)
+    key = keys.last_event(session)
+    batch.put(key, codec.seal(key, events[-1].seq))
+
+
+def _refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> None:
+    held = batch.get(keys.record(digest)) is not None
+    check_held(digest, held, f"event {seq}")
+    batch.put(keys.reference(digest, session, seq))
+    batch.put(keys.back_reference(session, seq, digest))
+    change_record(batch, codec, digest, _referred)
+
+
+def _referred(record: Record) -> Record:
+    return msgspec.structs.replace(record, references=record.references + 1)
+
+
+def read_events(view: View, codec: Codec, session: str) -> list[Recorded]:
+    """A session's whole log. Raises RowDamaged, also when rows of it are missing."""
+    events = [codec.unseal(key, row, _EVENT) for key, row in view.scan(keys.events_of(session))]
+    last = last_seq(view.get, codec, session)
+    # A log that ends early, or has a hole, must never be taken for the whole conversation.
+    if [recorded.seq for recorded in events] != list(range(1, last + 1)):
+        raise RowDamaged(f"session {session} has {len(events)} of {last} events")
+    return events

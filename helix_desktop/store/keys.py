@@ -1,0 +1,150 @@
+"""The key space of a workspace's LevelDB: pure functions, one first byte per kind of row.
+
+    b digest                 content (or the head of its chunks)     c digest n        one chunk
+    m digest                 record: what is known of it             t time' digest    record, newest first
+    e session 0 seq          event                                   h session 0 seq   the event is a handover
+    r digest session 0 seq   content -> event that names it          R session 0 seq digest   event -> content
+    s session                summary for the list of sessions        d session         text typed and not sent
+    ! name                   schema, identity and counters
+
+Digests are 32 raw bytes, `time'` is 2^64-1 minus milliseconds, numbers are big-endian: byte order is reading
+order.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from helix_desktop.context.digest import HEX_DIGITS, is_digest, is_prefix
+
+DIGEST_BYTES = HEX_DIGITS // 2
+SESSION_BYTES = 200  # longest session id, in bytes of UTF-8
+
+RECORDS = (b"m", b"n")
+NEWEST = (b"t", b"u")
+SUMMARIES = (b"s", b"t")
+
+SCHEMA = b"!schema"
+IDENTITY = b"!workspace"
+SEQUENCE = b"!sequence"
+TOTALS = b"!totals"
+
+_LAST_TIME = 2**64 - 1
+_NUMBER = struct.Struct(">Q")
+_PART = struct.Struct(">I")
+
+Span = tuple[bytes, bytes]
+"""A range of keys: from the first one on, up to but without the second."""
+
+
+def raw(digest: str) -> bytes:
+    """A full digest as 32 bytes. Raises ValueError when it is none."""
+    if not is_digest(digest):
+        raise ValueError(f"not a SHA-256 in lower-case hex: {digest[:80]!r}")
+    return bytes.fromhex(digest)
+
+
+def content(digest: str) -> bytes:
+    """Where a content, or the head of its chunks, lies."""
+    return b"b" + raw(digest)
+
+
+def chunk(digest: str, number: int) -> bytes:
+    """Where chunk `number` (from 0) of a large content lies."""
+    return b"c" + raw(digest) + _PART.pack(number)
+
+
+def record(digest: str) -> bytes:
+    """Where the record of a content lies."""
+    return b"m" + raw(digest)
+
+
+def newest(created: int, digest: str) -> bytes:
+    """Where a record lies in the index by time; `created` in milliseconds since 1970."""
+    return b"t" + _NUMBER.pack(_LAST_TIME - created) + raw(digest)
+
+
+def digest_in(key: bytes) -> str:
+    """The digest at the end of a record, index or back-reference key."""
+    return key[-DIGEST_BYTES:].hex()
+
+
+def records_of(prefix: str) -> Span:
+    """The record keys of all digests that begin with `prefix`. Raises ValueError when it cannot begin one."""
+    if not is_prefix(prefix):
+        raise ValueError(f"not 1 to 64 lower-case hex digits: {prefix[:80]!r}")
+    first = bytes.fromhex(prefix.ljust(HEX_DIGITS, "0"))
+    last = bytes.fromhex(prefix.ljust(HEX_DIGITS, "f"))
+    return b"m" + first, b"m" + last + b"\0"
+
+
+def session_bytes(session: str) -> bytes:
+    """A session's id as it stands in keys. Raises ValueError when it cannot."""
+    name = session.encode()
+    if not 0 < len(name) <= SESSION_BYTES or b"\0" in name:
+        raise ValueError(f"a session id has 1 to {SESSION_BYTES} bytes and no NUL: {session[:80]!r}")
+    return name
+
+
+def event(session: str, seq: int) -> bytes:
+    """Where an event lies."""
+    return b"e" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+
+
+def events_of(session: str) -> Span:
+    """The event keys of one session, in order of seq."""
+    name = session_bytes(session)
+    return b"e" + name + b"\0", b"e" + name + b"\1"
+
+
+def seq_in(key: bytes) -> int:
+    """The seq at the end of an event, handover or reference key."""
+    return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
+
+
+def handover(session: str, seq: int) -> bytes:
+    """Says that an event is a handover."""
+    return b"h" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+
+
+def handovers_of(session: str) -> Span:
+    """The handover keys of one session, in order of seq."""
+    name = session_bytes(session)
+    return b"h" + name + b"\0", b"h" + name + b"\1"
+
+
+def reference(digest: str, session: str, seq: int) -> bytes:
+    """Says that an event names a content."""
+    return b"r" + raw(digest) + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+
+
+def references_of(digest: str) -> Span:
+    """The reference keys of one content."""
+    name = raw(digest)
+    return b"r" + name, b"r" + name + b"\xff"
+
+
+def back_reference(session: str, seq: int, digest: str) -> bytes:
+    """Says which contents an event names."""
+    return b"R" + session_bytes(session) + b"\0" + _NUMBER.pack(seq) + raw(digest)
+
+
+def back_references_of(session: str) -> Span:
+    """The back-reference keys of one session, in order of seq."""
+    name = session_bytes(session)
+    return b"R" + name + b"\0", b"R" + name + b"\1"
+
+
+def summary(session: str) -> bytes:
+    """Where a session's summary lies."""
+    return b"s" + session_bytes(session)
+
+
+def draft(session: str) -> bytes:
+    """Where a session's unsent text lies."""
+    return b"d" + session_bytes(session)
+
+
+def last_event(session: str) -> bytes:
+    """Where the seq of a session's last event lies."""
+    return b"!last\0" + session_bytes(session)

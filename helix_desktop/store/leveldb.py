@@ -1,0 +1,238 @@
+"""The store of a workspace on disk: one LevelDB, one writer thread, verified reads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.digest import is_digest
+from helix_desktop.context.errors import StoreError
+from helix_desktop.context.event import Recorded
+from helix_desktop.store import keys, refusals
+from helix_desktop.store.backlog import Backlog
+from helix_desktop.store.batch import Batch
+from helix_desktop.store.codec import RowDamaged
+from helix_desktop.store.commit import Clock, Commit, now
+from helix_desktop.store.content import Contents, find
+from helix_desktop.store.event_log import read_events
+from helix_desktop.store.handle import View, unreadable
+from helix_desktop.store.opening import Files, open_files
+from helix_desktop.store.paging import Stretch, cursor_after, stretch
+from helix_desktop.store.quarantine import Quarantine
+from helix_desktop.store.record import RECORD, read_record
+from helix_desktop.store.staging import SUMMARY, TEXT, bump_sequence, read_totals, stage_commit, stage_draft
+from helix_desktop.store.writer import Job, Writer
+
+_READERS = 2  # threads
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class LevelStore:
+    """One workspace's durable memory, for one event loop. Made by `open`; must be closed."""
+
+    def __init__(self, files: Files, readers: ThreadPoolExecutor, clock: Clock) -> None:
+        self._files = files
+        self._readers = readers
+        self._clock = clock
+        self._codec = files.codec
+        self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        self._backlog = Backlog()
+        self._ended: Future[None] | None = None
+        name = f"helix-store-write-{files.layout.folder.name}"
+        self._writer = Writer(name, files.handle.get, self._write, self._finish)
+
+    @classmethod
+    async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> LevelStore:
+        """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
+
+        Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
+        """
+        readers = ThreadPoolExecutor(_READERS, thread_name_prefix=f"helix-store-read-{folder.name}")
+        opening = readers.submit(open_files, folder, workspace)
+        try:
+            files = await asyncio.wrap_future(opening)
+        except BaseException:
+            opening.add_done_callback(_abandon)
+            readers.shutdown(wait=False)
+            raise
+        return cls(files, readers, clock)
+
+    @property
+    def lost(self) -> int:
+        """Writes that were there at the last close and are gone, because a file was lost. Usually 0."""
+        return self._files.lost
+
+    async def commit(
+        self,
+        session: str,
+        events: Sequence[Recorded] = (),
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+        summary: SessionSummary | None = None,
+    ) -> None:
+        """Store all of it, or nothing, durably; returns when it would survive a power cut.
+
+        Cancelled, it is stored as a whole or not at all. Raises StoreWriteFailed, ContentTooLarge,
+        StoreClosed; ValueError when the events leave a gap, or something names a content that is not stored.
+        """
+        self._check_open()
+        made = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
+        made.check()
+        if not made.empty:
+            await self._put(lambda batch: stage_commit(batch, self._codec, self._contents, made), made.size)
+
+    async def events(self, session: str) -> list[Recorded]:
+        """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
+        return await self._read(lambda view: read_events(view, self._codec, session))
+
+    async def sessions(self) -> list[SessionSummary]:
+        """All sessions, last updated first."""
+
+        def ask(view: View) -> list[SessionSummary]:
+            found = [self._codec.unseal(key, row, SUMMARY) for key, row in view.scan(keys.SUMMARIES)]
+            return sorted(found, key=lambda one: (-one.updated, one.id))
+
+        return await self._read(ask)
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
+        return await self._read(lambda view: self._contents.read(view, digest))
+
+    async def entry(self, digest: str) -> Entry:
+        """What is known of a content. Raises DigestUnknown, ContentDamaged."""
+
+        def ask(view: View) -> Entry:
+            try:
+                record = read_record(view.get, self._codec, digest) if is_digest(digest) else None
+            except RowDamaged as error:
+                raise refusals.damaged(digest, f"its record cannot be read: {error}") from error
+            if record is None:
+                raise refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+            return record.entry(digest)
+
+        return await self._read(ask)
+
+    async def find(self, prefix: str, limit: int = 20) -> list[str]:
+        """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
+        return await self._read(lambda view: find(view, prefix, limit))
+
+    async def page(
+        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
+    ) -> Page:
+        """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
+        asked = stretch(cursor, limit, order, prefix)
+        return await self._read(lambda view: self._page(view, asked, limit))
+
+    async def totals(self) -> StoreTotals:
+        """Counts and sizes of the whole store."""
+        return await self._read(lambda view: read_totals(view.get, self._codec))
+
+    async def save_draft(self, session: str, text: str) -> None:
+        """Keep what was typed and not sent; empty text forgets it. Raises StoreWriteFailed."""
+        self._check_open()
+        keys.session_bytes(session)
+        await self._put(lambda batch: stage_draft(batch, self._codec, session, text), len(text))
+
+    async def draft(self, session: str) -> str:
+        """What was typed and not sent; empty when nothing was."""
+        key = keys.draft(session)
+
+        def ask(view: View) -> str:
+            row = view.get(key)
+            return "" if row is None else self._codec.unseal(key, row, TEXT)
+
+        return await self._read(ask)
+
+    async def close(self) -> None:
+        """Write what is queued, wait for readers, let go of the files, end the threads. Idempotent."""
+        if self._ended is None:
+            self._backlog.shut()
+            self._ended = self._writer.end()
+        await asyncio.shield(asyncio.wrap_future(self._ended))
+        self._writer.join()
+
+    def _check_open(self) -> None:
+        if self._ended is not None:
+            raise refusals.closed()
+
+    async def _put(self, stage: Callable[[Batch], None], size: int) -> None:
+        async with self._backlog.place(size):
+            job = Job(_translated(stage), size)
+            self._writer.give(job)
+            await asyncio.wrap_future(job.done)
+
+    async def _read(self, ask: Callable[[View], T]) -> T:
+        self._check_open()
+        return await asyncio.wrap_future(self._readers.submit(self._answer, ask))
+
+    def _answer(self, ask: Callable[[View], T]) -> T:
+        try:
+            return self._files.handle.read(ask)
+        except RowDamaged as error:
+            raise unreadable(_sentence(error)) from error
+
+    def _page(self, view: View, asked: Stretch, limit: int) -> Page:
+        entries: list[Entry] = []
+        last = b""
+        for key, row in view.scan(asked.span, asked.backwards):
+            if len(entries) >= limit:
+                return Page(tuple(entries), cursor_after(last))
+            entry = self._entry_in(view, key, row)
+            if entry is not None:
+                entries.append(entry)
+            last = key
+        return Page(tuple(entries))
+
+    def _entry_in(self, view: View, key: bytes, row: bytes) -> Entry | None:
+        """The entry of a record or index row; a damaged one must not hide the others."""
+        digest = keys.digest_in(key)
+        try:
+            return self._codec.unseal(key, row, RECORD).entry(digest)
+        except RowDamaged as error:
+            _log.warning("A record of %s is damaged: %s", digest, error)
+        with suppress(RowDamaged):
+            record = read_record(view.get, self._codec, digest)
+            return record.entry(digest) if record else None
+        return None
+
+    def _write(self, batch: Batch) -> None:
+        bump_sequence(batch, self._codec)
+        self._files.handle.write(batch)
+
+    def _finish(self) -> None:
+        # On the writer's thread: reads that were asked before the close are answered first.
+        self._readers.shutdown(wait=True)
+        self._files.close()
+
+
+def _translated(stage: Callable[[Batch], None]) -> Callable[[Batch], None]:
+    """The same, but a damaged row reaches the caller as an error for people."""
+
+    def run(batch: Batch) -> None:
+        try:
+            stage(batch)
+        except RowDamaged as error:
+            raise unreadable(_sentence(error)) from error
+
+    return run
+
+
+def _sentence(error: RowDamaged) -> str:
+    said = str(error)
+    return said[:1].upper() + said[1:]
+
+
+def _abandon(opening: Future[Files]) -> None:
+    """Close what was opened for a caller who no longer waits."""
+    if not opening.cancelled() and opening.exception() is None:
+        with suppress(StoreError):
+            opening.result().close()

@@ -1,0 +1,51 @@
+"""What the store tells a person when it says no: the same words from both stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from helix_desktop.context.content import Content
+from helix_desktop.context.digest import LEAST_PREFIX, is_prefix, size_text
+from helix_desktop.context.errors import ContentDamaged, ContentTooLarge, DigestUnknown, StoreClosed
+from helix_desktop.store.codec import CONTENT_CAP
+
+_NEAR = 5  # near matches that are listed
+_SHORTEST_NEAR = 4  # hex digits that a near match shares at least
+
+
+def closed() -> StoreClosed:
+    """A call after close."""
+    return StoreClosed("The workspace's store is closed.", fix="Open the workspace again.")
+
+
+def too_large(content: Content) -> ContentTooLarge:
+    """A content over the cap."""
+    what = f"{content.tool or 'An output'} gave {size_text(len(content.data))}, which is not stored."
+    return ContentTooLarge(
+        what,
+        f"One content may have at most {size_text(CONTENT_CAP)}.",
+        "Ask for less: a part of the file, fewer lines, or a search in it.",
+    )
+
+
+def unknown(digest: str, find: Callable[[str, int], list[str]]) -> DigestUnknown:
+    """A digest this workspace does not hold, with those that begin alike."""
+    near: tuple[str, ...] = ()
+    for length in (LEAST_PREFIX, _SHORTEST_NEAR):
+        if not near and is_prefix(digest[:length]):
+            near = tuple(find(digest[:length], _NEAR))
+    return DigestUnknown(
+        f"This workspace holds no content {digest[:64]}.",
+        "Contents are kept per workspace, under the SHA-256 of their bytes.",
+        f"Near matches: {', '.join(near)}." if near else "Search the cache for what it was about.",
+        near=near,
+    )
+
+
+def damaged(digest: str, why: str, kept: str = "") -> ContentDamaged:
+    """A content that is no longer what was stored; `kept` names the copy of the damaged row."""
+    return ContentDamaged(
+        f"The stored content {digest} is damaged and was not used.",
+        f"{why[:1].upper()}{why[1:]}." + (f" The damaged row is kept as {kept}." if kept else ""),
+        "Run again what made it: storing the same bytes heals the entry.",
+    )

@@ -1,0 +1,108 @@
+"""The one thread that writes: takes what is queued, writes it as one synced batch, then acknowledges."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from helix_desktop.store.batch import Batch, Get
+
+GROUP_ITEMS = 64
+GROUP_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One caller's write: `stage` fills a batch, or raises and leaves nothing; `size` is about its bytes.
+
+    `done` is set once the rows are durable. Cancelled before it is taken, the job is dropped as a whole.
+    """
+
+    stage: Callable[[Batch], None]
+    size: int
+    done: Future[None] = field(default_factory=Future)
+
+
+class Writer:
+    """Runs jobs in the order they were given, up to 64 or about 4 MB of them in one write."""
+
+    def __init__(
+        self, name: str, stored: Get, write: Callable[[Batch], None], finish: Callable[[], None]
+    ) -> None:
+        """`write` makes a batch durable; `finish` runs last, on the same thread, when all is written."""
+        self._stored = stored
+        self._write = write
+        self._finish = finish
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._ended: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def give(self, job: Job) -> None:
+        """Queue a job; never blocks. None may be given after `end`."""
+        self._queue.put(job)
+
+    def end(self) -> Future[None]:
+        """Write what is queued, finish, and end the thread; done when all that has happened. Call it once."""
+        self._queue.put(None)
+        return self._ended
+
+    def join(self) -> None:
+        """Wait for the thread, which is about to return once `end`'s future is done."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        going_on = True
+        while going_on:
+            group, going_on = self._take()
+            self._commit(group)
+        try:
+            self._finish()
+        except Exception as error:  # noqa: BLE001 - the thread's last act: whoever closes gets the error
+            self._ended.set_exception(error)
+        else:
+            self._ended.set_result(None)
+
+    def _take(self) -> tuple[list[Job], bool]:
+        """Wait for a job, then take what else is queued; False when there will be no more."""
+        group: list[Job] = []
+        size = 0
+        while len(group) < GROUP_ITEMS and size < GROUP_BYTES:
+            try:
+                job = self._queue.get(block=not group)
+            except queue.Empty:
+                break
+            if job is None:
+                return group, False
+            group.append(job)
+            size += job.size
+        return group, True
+
+    def _commit(self, group: list[Job]) -> None:
+        batch = Batch(self._stored)
+        staged = [job for job in group if job.done.set_running_or_notify_cancel() and self._stage(job, batch)]
+        if not staged:
+            return
+        try:
+            if batch.rows:
+                self._write(batch)
+        except Exception as error:  # noqa: BLE001 - whatever it is, every caller must hear of it, and the thread go on
+            for job in staged:
+                job.done.set_exception(error)
+        else:
+            for job in staged:
+                job.done.set_result(None)
+
+    def _stage(self, job: Job, batch: Batch) -> bool:
+        """Stage one job alone, so that its refusal leaves the rest of the group as it is."""
+        own = batch.over()
+        try:
+            job.stage(own)
+        except Exception as error:  # noqa: BLE001 - handed to the caller whose job it is
+            job.done.set_exception(error)
+            return False
+        batch.absorb(own)
+        return True
