@@ -43,9 +43,9 @@ class SearchText(Free):
             ran = await self._ripgrep.run(self._options(given, place), place.cwd)
         finally:
             await _let_go(held)
-        where = "/".join(part for part in (place.rel, place.name) if part) or "."
-        text = _grouped(ran.output.decode(errors="replace"), place.rel, given.pattern, where)
-        return ToolResult(text.encode(), target=f"{given.pattern} in {where}")
+        where = "/".join(part for part in (place.rel, place.name) if part)
+        text = _grouped(ran.output.decode(errors="replace"), place.rel, given.pattern, where or "the workspace")
+        return ToolResult(text.encode(), target=f"{given.pattern} in {where or '.'}")
 
     def _options(self, given: SearchTextArguments, place: Place) -> list[str]:
         options = ["--null", "--no-heading", "--with-filename", "--sort=path", "--hidden"]

@@ -1,0 +1,218 @@
+"""Reading, listing, searching, writing and editing through the toolbox's one door."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.context.message import ToolCall
+from helix_desktop.context.tool import ANY, Rule
+from tests.support.tool_cache import call_of, make_toolbox
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small workspace."""
+    root = tmp_path / "work"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("one\ntwo\nthree\n")
+    (root / "src" / "b.txt").write_text("two again\n")
+    return root
+
+
+async def text_of(root: Path, name: str, **arguments: object) -> str:
+    """What a tool answers, as text."""
+    return (await make_toolbox(root).run(call_of(name, **arguments))).content.decode()
+
+
+async def test_a_whole_file_is_its_exact_bytes(root: Path) -> None:
+    data = b"\xff\xfe-ish but no NUL \r\nline\r\n\xe9"
+    (root / "odd.txt").write_bytes(data)
+    result = await make_toolbox(root).run(call_of("read_file", path="odd.txt"))
+    assert (result.content, result.shown, result.target, result.ok) == (data, "", "odd.txt", True)
+
+
+async def test_a_range_says_what_it_is(root: Path) -> None:
+    result = await make_toolbox(root).run(call_of("read_file", path="src/a.py", start_line=2, end_line=9))
+    assert result.content == b"Lines 2-3 of 3 of src/a.py:\ntwo\nthree\n"
+    assert result.target == "src/a.py:2-3"
+
+
+async def test_empty_and_binary_files_are_described(root: Path) -> None:
+    (root / "empty").touch()
+    (root / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    empty = await make_toolbox(root).run(call_of("read_file", path="empty"))
+    assert (empty.content, empty.shown) == (b"", "empty is empty (0 bytes).")
+    assert "PNG image. Size: 11 bytes" in await text_of(root, "read_file", path="x.png")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"path": "nope.txt"}, "no such file"),
+        ({"path": "src"}, "is a folder"),
+        ({"path": "src/a.py/x"}, "not a folder"),
+        ({"path": "src/a.py", "start_line": 9}, "has 3 lines"),
+        ({"path": "src/a.py", "start_line": 3, "end_line": 2}, "before start_line"),
+        ({"path": "/etc/passwd"}, "outside the workspace"),
+    ],
+)
+async def test_reading_fails_in_clear_words(root: Path, arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(ToolError, match=said):
+        await text_of(root, "read_file", **arguments)
+
+
+async def test_a_listing_is_a_tree_with_sizes(root: Path) -> None:
+    (root / ".git").mkdir()
+    (root / ".git" / "config").touch()
+    (root / "latest").symlink_to("src/a.py")
+    assert await text_of(root, "list_directory") == (
+        "./ (5 entries)\n  .git/ (not opened)\n  src/\n"
+        "    a.py  14 B\n    b.txt  10 B\n  latest -> src/a.py\n"
+    )
+    assert "b.txt" not in await text_of(root, "list_directory", depth=1)
+    with pytest.raises(ToolError, match="no such file or folder"):
+        await text_of(root, "list_directory", path="nope")
+
+
+async def test_a_huge_folder_is_cut_and_says_so(root: Path) -> None:
+    for number in range(1_200):
+        (root / "src" / f"f{number}").touch()
+    text = await text_of(root, "list_directory")
+    assert "(1,203 entries)" in text
+    assert "only the first 1,000 shown" in text
+
+
+async def test_names_that_are_no_text_are_escaped(root: Path) -> None:
+    os.mknod(os.fsencode(root / "src") + b"/bad\xff")
+    assert "bad\\udcff" in await text_of(root, "list_directory")
+
+
+async def test_a_search_groups_lines_by_file(root: Path) -> None:
+    (root / ".gitignore").write_text("ignored.txt\n")
+    (root / "ignored.txt").write_text("two\n")
+    assert await text_of(root, "search_text", pattern="two") == (
+        "2 matching lines in 2 files:\nsrc/a.py\n  2:two\nsrc/b.txt\n  1:two again\n"
+    )
+    assert "b.txt" not in await text_of(root, "search_text", pattern="two", glob="*.py")
+    assert "src/b.txt\n  1:two" in await text_of(root, "search_text", pattern="two", path="src/b.txt")
+    assert "  1-one\n  2:two\n  3-three" in await text_of(
+        root, "search_text", pattern="two", path="src", context=1
+    )
+    assert await text_of(root, "search_text", pattern="zebra") == "No match for 'zebra' in the workspace.\n"
+
+
+async def test_a_wrong_pattern_and_a_pattern_like_an_option_do_no_harm(root: Path) -> None:
+    with pytest.raises(ToolError, match="regex parse error"):
+        await text_of(root, "search_text", pattern="(")
+    assert "No match" in await text_of(root, "search_text", pattern="--files", glob="-x")
+
+
+async def test_a_search_does_not_look_outside_or_into_our_own_data(root: Path) -> None:
+    (root.parent / "secret.txt").write_text("two outside\n")
+    (root / "out").symlink_to(root.parent)
+    (root / "data").mkdir()
+    (root / "data" / "k.txt").write_text("two of another workspace\n")
+    box = make_toolbox(root, protected=(root / "data",))
+    for arguments in ({"pattern": "two"}, {"pattern": "two", "glob": "*.txt"}):
+        text = (await box.run(call_of("search_text", **arguments))).content.decode()
+        assert "outside" not in text
+        assert "another" not in text
+    for path in ("out", "data", ".."):
+        with pytest.raises(ToolError):
+            await box.run(call_of("search_text", pattern="two", path=path))
+    assert "data" not in (await box.run(call_of("list_directory"))).content.decode()
+
+
+async def test_a_write_asks_with_the_diff_and_says_what_it_did(root: Path) -> None:
+    box = make_toolbox(root)
+    call = call_of("write_file", path="src/new.py", content="x = 1\n")
+    ask = await box.approval(call)
+    assert ask is not None
+    assert (ask.subject, ask.rule) == ("src/new.py", Rule("write_file", ANY))
+    assert ask.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    assert not (root / "src" / "new.py").exists()
+    assert (await box.run(call)).content == b"Wrote 6 bytes to src/new.py (new file).\n"
+    assert (await box.run(call)).content.endswith(b"exactly this content (6 bytes); nothing was written.\n")
+    again = call_of("write_file", path="src/new.py", content="x = 2")
+    assert (await box.run(again)).content == b"Wrote 5 bytes to src/new.py (replaced 6 bytes).\n"
+
+
+async def test_an_approved_write_does_not_run_over_newer_work(root: Path) -> None:
+    box = make_toolbox(root)
+    call = call_of("write_file", path="src/a.py", content="mine\n")
+    await box.approval(call)
+    (root / "src" / "a.py").write_text("typed by the person meanwhile\n")
+    with pytest.raises(ToolError, match="changed after the change was approved"):
+        await box.run(call)
+    assert (root / "src" / "a.py").read_text() == "typed by the person meanwhile\n"
+
+
+async def test_an_edit_changes_only_what_it_names(root: Path) -> None:
+    (root / "crlf.txt").write_bytes(b"a\r\nb\r\n\xff\r\n")
+    box = make_toolbox(root)
+    call = call_of("edit_file", path="crlf.txt", old_text="a\nb\n", new_text="a\nc\n")
+    ask = await box.approval(call)
+    assert ask is not None
+    assert "-b␍\n+c␍" in ask.detail
+    assert (await box.run(call)).content == b"Edited crlf.txt: 1 replacement at line 1 (9 -> 9 bytes).\n"
+    assert (root / "crlf.txt").read_bytes() == b"a\r\nc\r\n\xff\r\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("absent", "x", "not found"),
+        ("  two", "x", "Line 2 is like"),
+        ("e", "x", "occurs 3 times in src/a.py, at lines 1, 3, 3"),
+        ("", "x", "is empty"),
+        ("two", "two", "the same"),
+    ],
+)
+async def test_an_edit_that_is_not_clear_is_refused_before_it_is_asked(
+    root: Path, old: str, new: str, said: str
+) -> None:
+    call = call_of("edit_file", path="src/a.py", old_text=old, new_text=new)
+    with pytest.raises(ToolError, match=said):
+        await make_toolbox(root).approval(call)
+    with pytest.raises(ToolError, match=said):
+        await make_toolbox(root).run(call)
+    assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
+
+
+async def test_replace_all_replaces_all(root: Path) -> None:
+    text = await text_of(root, "edit_file", path="src/a.py", old_text="e", new_text="E", replace_all=True)
+    assert text == "Edited src/a.py: 3 replacements, the first at line 1 (14 -> 14 bytes).\n"
+    assert (root / "src" / "a.py").read_text() == "onE\ntwo\nthrEE\n"
+
+
+async def test_forbidden_writes_are_refused_before_they_are_asked(root: Path) -> None:
+    for path in (".git/hooks/post-commit", "../x", "/tmp/x"):
+        with pytest.raises(ToolError):
+            await make_toolbox(root).approval(call_of("write_file", path=path, content="x"))
+
+
+async def test_reading_tools_ask_nothing_and_unknown_tools_are_named(root: Path) -> None:
+    box = make_toolbox(root)
+    for call in (
+        call_of("read_file", path="a"),
+        call_of("search_text", pattern="a"),
+        call_of("list_directory"),
+    ):
+        assert await box.approval(call) is None
+    with pytest.raises(ToolError, match=r"There is no tool 'fly'\. The tools are: read_file, "):
+        await box.run(ToolCall("1", "fly", "{}"))
+
+
+def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
+    specs = make_toolbox(root).specs
+    assert [spec.name for spec in specs] == [
+        "read_file", "list_directory", "search_text", "write_file", "edit_file", "run_command",
+        "recall_cached_content",
+    ]  # fmt: skip
+    for spec in specs:
+        assert spec.description
+        assert all(told.get("description") for told in spec.parameters["properties"].values())

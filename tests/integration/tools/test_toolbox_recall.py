@@ -1,0 +1,129 @@
+"""Recall by hash: whole, lines, pattern, pages, and clear words for hashes that are not here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.context.tool import ToolResult
+from tests.support.tool_cache import MemoryCache, call_of, make_toolbox
+
+LOG = "".join(
+    f"{number:04} {'tide' if number % 100 else 'SURGE'} reading\n" for number in range(1, 3001)
+).encode()
+
+
+@pytest.fixture
+def cache() -> MemoryCache:
+    """A cache to fill."""
+    return MemoryCache()
+
+
+async def recall(root: Path, cache: MemoryCache, hash_: str, **more: object) -> ToolResult:
+    """A recall through the toolbox."""
+    return await make_toolbox(root, cache).run(call_of("recall_cached_content", hash=hash_, **more))
+
+
+async def test_small_content_comes_back_whole_and_exact(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(b"alpha\nbeta\xff\n", target="x.txt")
+    for said in (digest, digest[:8], digest.upper(), f'"{digest[:12]}…"'):
+        result = await recall(tmp_path, cache, said)
+        assert (result.content, result.shown, result.recalled) == (b"alpha\nbeta\xff\n", "", digest)
+        assert result.target == "read_file x.txt"
+
+
+async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(LOG)
+    arguments: dict[str, object] = {}
+    got, pages = "", 0
+    while True:
+        result = await recall(tmp_path, cache, digest, **arguments)
+        head, _, body = result.shown.partition("\n")
+        got, pages = got + body, pages + 1
+        assert f"page {pages} of 4" in head
+        assert result.content == LOG
+        following = re.search(r"next: start_line=(\d+)", head)
+        if not following:
+            break
+        arguments = {"start_line": int(following[1])}
+    assert (got.encode(), pages) == (LOG, 4)
+
+
+async def test_lines_and_page_size_are_as_asked(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(LOG)
+    shown = (await recall(tmp_path, cache, digest, start_line=99, end_line=101)).shown
+    assert shown.endswith(
+        "Lines 99-101, page 1 of 1.\n0099 tide reading\n0100 SURGE reading\n0101 tide reading\n"
+    )
+    small = (await recall(tmp_path, cache, digest, max_tokens=100, start_line=5, end_line=60)).shown
+    assert "next: start_line=" in small
+    assert ", end_line=60." in small
+    with pytest.raises(ToolError, match="has 3,000 lines"):
+        await recall(tmp_path, cache, digest, start_line=4000)
+
+
+async def test_one_endless_line_is_paged_inside(tmp_path: Path, cache: MemoryCache) -> None:
+    text = "".join(str(number) for number in range(20_000))
+    digest = cache.put(text.encode())
+    arguments: dict[str, object] = {}
+    got = ""
+    while True:
+        head, _, body = (await recall(tmp_path, cache, digest, **arguments)).shown.partition("\n")
+        got += body
+        following = re.search(r"next: start_line=(\d+), start_char=(\d+)", head)
+        if not following:
+            break
+        arguments = {"start_line": int(following[1]), "start_char": int(following[2])}
+    assert got == text
+
+
+async def test_a_pattern_gives_lines_with_context_and_true_numbers(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    digest = cache.put(LOG)
+    shown = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).shown
+    assert "1 matching lines for 'SURGE'" in shown
+    assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in shown
+    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="zebra")).shown
+    with pytest.raises(ToolError, match="regex parse error"):
+        await recall(tmp_path, cache, digest, pattern="(")
+
+
+@pytest.mark.timeout(20)
+async def test_a_catastrophic_pattern_does_not_hang(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(b"a" * 200_000 + b"!\n")
+    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="^(a+)+$")).shown
+
+
+async def test_unknown_hashes_get_near_matches_of_this_workspace_only(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    foreign = MemoryCache().put(b"another workspace")
+    near = cache.put(b"mine", target="near.txt")
+    with pytest.raises(ToolError, match="holds nothing under") as caught:
+        await recall(tmp_path, cache, foreign)
+    assert "Nothing here begins alike." in str(caught.value)
+    wrong = near[:6] + ("0" if near[6] != "0" else "1") + near[7:]
+    with pytest.raises(ToolError, match=near) as close:
+        await recall(tmp_path, cache, wrong)
+    assert "read_file near.txt, 4 B" in str(close.value)
+
+
+async def test_ambiguous_and_malformed_hashes_are_refused(tmp_path: Path) -> None:
+    class Twins(MemoryCache):
+        async def find(self, prefix: str, limit: int = 20) -> list[str]:
+            return ["ab" * 32, "ab" * 31 + "ac"]
+
+    with pytest.raises(ToolError, match="fits several"):
+        await recall(tmp_path, Twins(), "abababab")
+    for said in ("", "1234567", "not a hash", "g" * 64, "a" * 65):
+        with pytest.raises(ToolError, match="not a hash"):
+            await recall(tmp_path, MemoryCache(), said)
+
+
+async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> None:
+    result = await recall(tmp_path, cache, cache.put(b""))
+    assert result.shown.endswith("is empty (0 bytes).")

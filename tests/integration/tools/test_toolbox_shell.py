@@ -1,0 +1,143 @@
+"""Commands run to a stated end, and nothing they started outlives them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.context.tool import Rule
+from helix_desktop.tools.process import CappedOutput, Launch, run_process
+from tests.support.tool_cache import call_of, make_toolbox
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are written for a POSIX shell")
+
+
+async def test_output_and_exit_code_are_stated(tmp_path: Path) -> None:
+    result = await make_toolbox(tmp_path).run(
+        call_of("run_command", command="echo out; echo err >&2; pwd; exit 3")
+    )
+    assert result.content.decode() == f"exit code 3\nout\nerr\n{tmp_path}\n"
+    assert (result.exit_code, result.ok, result.target[:8]) == (3, False, "echo out")
+
+
+async def test_silence_is_stated_and_stdin_is_closed(tmp_path: Path) -> None:
+    result = await make_toolbox(tmp_path).run(call_of("run_command", command="cat"))
+    assert (result.content, result.ok) == (b"exit code 0\n(no output)\n", True)
+
+
+async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
+    ask = await make_toolbox(tmp_path).approval(call_of("run_command", command="make  test"))
+    assert ask is not None
+    assert (ask.subject, ask.detail, ask.rule) == (
+        "make  test",
+        "make  test",
+        Rule("run_command", "make  test"),
+    )
+    other = await make_toolbox(tmp_path).approval(call_of("run_command", command="make test"))
+    assert other is not None
+    assert not ask.rule.covers(other)
+
+
+@pytest.mark.parametrize("command", ["", " \n", "echo \u202eevil", "ls\x1b[2K", "a\0b", "rm\u200b x"])
+async def test_commands_that_hide_what_they_are_are_refused(tmp_path: Path, command: str) -> None:
+    with pytest.raises(ToolError):
+        await make_toolbox(tmp_path).approval(call_of("run_command", command=command))
+    with pytest.raises(ToolError):
+        await make_toolbox(tmp_path).run(call_of("run_command", command=command))
+
+
+async def test_secrets_do_not_reach_commands(tmp_path: Path) -> None:
+    box = make_toolbox(tmp_path, environ={"PATH": os.environ["PATH"], "SOME_API_KEY": "x1", "KEEP": "x2"})
+    text = (await box.run(call_of("run_command", command="env"))).content.decode()
+    assert "x1" not in text
+    assert "KEEP=x2" in text
+
+
+async def test_a_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
+    command = "sleep 300 & echo $! > pid; trap '' TERM; echo started; wait; sleep 300"
+    result = await make_toolbox(tmp_path).run(call_of("run_command", command=command, timeout_s=1))
+    assert result.exit_code is None
+    assert not result.ok
+    assert result.content.startswith(b"no exit code: ended with all it had started after 1 s")
+    assert b"started" in result.content
+    assert await gone(int((tmp_path / "pid").read_text()))
+
+
+async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ready")
+    command = "sleep 300 & echo $! > ready; sleep 300"
+    task = asyncio.get_running_loop().create_task(
+        make_toolbox(tmp_path).run(call_of("run_command", command=command))
+    )
+    child = int(await asyncio.to_thread((tmp_path / "ready").read_text))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await gone(child)
+
+
+async def test_what_is_left_in_the_background_is_ended_and_said(tmp_path: Path) -> None:
+    command = "sleep 300 & echo $!"
+    result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
+    lines = result.content.decode().splitlines()
+    assert lines[:2] == ["exit code 0", "(processes it left in the background were ended)"]
+    assert await gone(int(lines[2]))
+
+
+async def test_a_flood_is_capped_in_the_middle_and_the_loop_lives(tmp_path: Path) -> None:
+    command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
+    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, cap=2 * 1024 * 1024)
+    assert ran.exit_code == 0
+    assert ran.output.startswith(b"first\nxxx")
+    assert ran.output.endswith(b"xxx\nlast\n")
+    assert ran.dropped == 9_000_012 - 2 * 1024 * 1024
+    assert f"{ran.dropped:,} bytes of output dropped".encode() in ran.output
+
+
+async def test_many_side_by_side(tmp_path: Path) -> None:
+    box = make_toolbox(tmp_path)
+    calls = [box.run(call_of("run_command", command=f"echo {number}; exit {number}")) for number in range(8)]
+    assert [result.exit_code for result in await asyncio.gather(*calls)] == list(range(8))
+
+
+@pytest.mark.qt_loop
+async def test_the_same_under_the_qt_loop(qapp: object, tmp_path: Path) -> None:
+    box = make_toolbox(tmp_path)
+    (tmp_path / "a.txt").write_text("needle\n")
+    result = await box.run(call_of("run_command", command="echo hi; exit 4"))
+    assert (result.content, result.exit_code) == (b"exit code 4\nhi\n", 4)
+    late = await box.run(call_of("run_command", command="sleep 300", timeout_s=1))
+    assert late.exit_code is None
+    assert b"a.txt" in (await box.run(call_of("search_text", pattern="needle"))).content
+    assert (await box.run(call_of("read_file", path="a.txt"))).content == b"needle\n"
+
+
+def test_capped_output_keeps_head_and_tail() -> None:
+    kept = CappedOutput(cap=2 * 1024 * 1024)
+    for number in range(5_000):
+        kept.add(f"{number:04}".encode() * 250)
+    whole = kept.whole()
+    assert whole.startswith(b"0000")
+    assert whole.endswith(b"4999")
+    assert kept.dropped == 5_000_000 - 2 * 1024 * 1024
+
+
+async def gone(pid: int) -> bool:
+    """Whether a process has ended, given a second to."""
+    for _ in range(100):
+        if state_of(pid) in ("", "Z"):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def state_of(pid: int) -> str:
+    """A process's state letter; empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""

@@ -1,0 +1,62 @@
+"""A workspace's cache in memory, and a toolbox on a folder, for tests of tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.context.content import Entry
+from helix_desktop.context.digest import digest_of, first_line
+from helix_desktop.context.errors import DigestUnknown
+from helix_desktop.context.message import ToolCall
+from helix_desktop.tools.toolbox import Toolbox
+
+DESCRIPTIONS = Path(__file__).parents[2] / "resources" / "prompts" / "tools"
+
+
+class MemoryCache:
+    """Contents by digest, as the tools see a store."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[bytes, Entry]] = {}
+
+    def put(self, data: bytes, tool: str = "read_file", target: str = "a.txt") -> str:
+        """Store bytes; gives their digest."""
+        digest, line = digest_of(data), first_line(data.decode(errors="replace"))
+        entry = Entry(digest, len(data), len(data), len(data) // 4, tool, target, line, "output", 1, 1)
+        self._held[digest] = (data, entry)
+        return digest
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of a digest."""
+        return self._of(digest)[0]
+
+    async def entry(self, digest: str) -> Entry:
+        """What is known of a content."""
+        return self._of(digest)[1]
+
+    async def find(self, prefix: str, limit: int = 20) -> list[str]:
+        """The digests that begin with a prefix."""
+        return sorted(digest for digest in self._held if digest.startswith(prefix))[:limit]
+
+    def _of(self, digest: str) -> tuple[bytes, Entry]:
+        if digest not in self._held:
+            raise DigestUnknown(f"Nothing is stored under {digest}.")
+        return self._held[digest]
+
+
+async def count_quarters(texts: Sequence[str]) -> list[int]:
+    """Four characters to a token, rounded up."""
+    return [-(-len(text) // 4) for text in texts]
+
+
+def make_toolbox(root: Path, cache: MemoryCache | None = None, **more: Any) -> Toolbox:
+    """The real tools on a folder, with the shipped descriptions."""
+    return Toolbox(root, cache or MemoryCache(), DESCRIPTIONS, count_quarters, **more)
+
+
+def call_of(name: str, **arguments: Any) -> ToolCall:
+    """A tool call as a model writes it."""
+    return ToolCall(f"call-{name}", name, json.dumps(arguments))

@@ -1,0 +1,48 @@
+"""Wrong arguments are named; the schema a model is told matches what is taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.tools.arguments import parse, schema
+from helix_desktop.tools.files import ReadFileArguments
+from helix_desktop.tools.recall import RecallArguments
+from helix_desktop.tools.shell import RunCommandArguments
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{}", "path"),
+        ('{"path": 3}', "path"),
+        ('{"path": "a", "start_line": 0}', "start_line"),
+        ('{"path": "a", "start_line": "x"}', "start_line"),
+        ('{"path": "a", "file": "b"}', "file"),
+        ('{"path": "a"', "truncated"),
+        ("[]", "array"),
+        ('"x"', "str"),
+        ('{"path": "\\ud800"}', "wrong arguments"),
+        ("[" * 5000, "recursion"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, named: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        parse("read_file", text, ReadFileArguments)
+    assert named in str(caught.value)
+    assert "It takes path, start_line?, end_line?." in str(caught.value)
+
+
+def test_null_counts_as_left_out_and_digits_as_a_number() -> None:
+    given = parse("read_file", '{"path": "a", "start_line": "12", "end_line": null}', ReadFileArguments)
+    assert given == ReadFileArguments("a", 12, None)
+    assert parse("run_command", '{"command": "x", "timeout_s": 5.0}', RunCommandArguments).timeout_s == 5
+
+
+def test_a_schema_tells_kinds_bounds_and_what_is_required() -> None:
+    told = schema(RecallArguments, {"hash": "the hash"})
+    assert told["required"] == ["hash"]
+    assert told["properties"]["hash"] == {"type": "string", "description": "the hash"}
+    assert told["properties"]["start_line"] == {"type": "integer", "minimum": 1}
+    assert told["properties"]["max_tokens"] == {"type": "integer", "minimum": 100, "maximum": 16000}
+    assert told["additionalProperties"] is False

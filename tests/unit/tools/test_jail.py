@@ -1,0 +1,306 @@
+"""No path leads out of the workspace, and no special file is opened, by either jail."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.tools.jail import Jail, Stamp
+from helix_desktop.tools.jail_paths import PathJail
+from helix_desktop.tools.jail_posix import DescriptorJail
+from helix_desktop.tools.paths import folded, parts_of
+
+Make = Callable[..., Jail]
+
+
+@pytest.fixture(params=[DescriptorJail, PathJail], ids=["descriptors", "paths"])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Each kind of jail."""
+    kind: Make = request.param
+    return kind
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with a secret beside it."""
+    (tmp_path / "secret.txt").write_text("outside")
+    (tmp_path / "work-evil").mkdir()
+    (tmp_path / "work-evil" / "x").write_text("outside")
+    root = tmp_path / "work"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "main.py").write_text("print(1)\n")
+    return root
+
+
+def read(jail: Jail, path: str) -> bytes:
+    """The bytes that the jail gives for a path."""
+    with jail.reading(path) as opened:
+        return opened.file.read()
+
+
+def stamp_of(path: Path) -> Stamp:
+    """The stamp of a file."""
+    return Stamp.of(path.stat())
+
+
+def test_a_file_is_read_by_relative_and_by_absolute_path(make: Make, root: Path) -> None:
+    jail = make(root)
+    for path in ("src/main.py", "./src//main.py", str(root / "src" / "main.py")):
+        assert read(jail, path) == b"print(1)\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret.txt",
+        "src/../../secret.txt",
+        "src/..",
+        "/etc/passwd",
+        "/proc/self/environ",
+        "//etc/passwd",
+        "src/main.py\0.txt",
+        "\ud800.txt",
+        "bad\udcff.txt",
+        "x" * 5000,
+    ],
+)
+def test_paths_that_leave_or_cannot_be_are_refused(make: Make, root: Path, path: str) -> None:
+    jail = make(root)
+    with pytest.raises(ToolError):
+        read(jail, path)
+    with pytest.raises(ToolError):
+        jail.write(path, b"x", None)
+    with pytest.raises(ToolError):
+        jail.items(path)
+    with pytest.raises(ToolError), jail.place(path):
+        pass
+
+
+def test_a_sibling_with_the_same_prefix_is_outside(make: Make, root: Path) -> None:
+    with pytest.raises(ToolError, match="outside the workspace"):
+        read(make(root), f"{root}-evil/x")
+
+
+@pytest.mark.parametrize(
+    "target", ["../secret.txt", "{}/secret.txt", "/proc/self/cwd", "src/../../secret.txt"]
+)
+def test_a_link_that_leaves_is_refused(make: Make, root: Path, target: str) -> None:
+    (root / "link").symlink_to(target.format(root.parent))
+    for path in ("link", "link/x"):
+        with pytest.raises(ToolError):
+            read(make(root), path)
+        with pytest.raises(ToolError):
+            make(root).write(path, b"x", None)
+    assert (root.parent / "secret.txt").read_text() == "outside"
+
+
+def test_a_folder_link_that_leaves_is_refused(make: Make, root: Path) -> None:
+    (root / "out").symlink_to(root.parent)
+    jail = make(root)
+    with pytest.raises(ToolError):
+        read(jail, "out/secret.txt")
+    with pytest.raises(ToolError):
+        jail.write("out/new.txt", b"x", None)
+    with pytest.raises(ToolError):
+        jail.items("out")
+    with pytest.raises(ToolError), jail.place("out"):
+        pass
+    assert not (root.parent / "new.txt").exists()
+
+
+def test_a_link_that_stays_is_followed(make: Make, root: Path) -> None:
+    (root / "a").symlink_to("src/main.py")
+    (root / "b").symlink_to(root / "src")
+    (root / "src" / "c").symlink_to("../a")
+    for path in ("a", "b/main.py", "src/c", "b/c"):
+        assert read(make(root), path) == b"print(1)\n"
+    rel = make(root).write("a", b"new\n", stamp_of(root / "src" / "main.py"))
+    assert (rel, (root / "a").is_symlink()) == ("src/main.py", True)
+    assert (root / "src" / "main.py").read_bytes() == b"new\n"
+
+
+def test_links_in_a_circle_end(make: Make, root: Path) -> None:
+    (root / "x").symlink_to("y")
+    (root / "y").symlink_to("x")
+    with pytest.raises(ToolError):
+        read(make(root), "x")
+
+
+def test_a_workspace_reached_through_a_link_works(make: Make, root: Path) -> None:
+    other = root.parent / "alias"
+    other.symlink_to(root)
+    assert read(make(other), str(other / "src" / "main.py")) == b"print(1)\n"
+
+
+def test_a_hard_link_may_be_read_but_not_written(make: Make, root: Path) -> None:
+    os.link(root.parent / "secret.txt", root / "hard.txt")
+    with pytest.raises(ToolError, match="hard links"):
+        make(root).write("hard.txt", b"x", stamp_of(root / "hard.txt"))
+    assert (root.parent / "secret.txt").read_text() == "outside"
+
+
+def test_pipes_and_sockets_are_refused_at_once(
+    make: Make, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(root / "pipe")
+    monkeypatch.chdir(root)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("sock")
+        for name in ("pipe", "sock"):
+            with pytest.raises(ToolError, match="not a regular file"):
+                read(make(root), name)
+            with pytest.raises(ToolError, match="not a regular file"):
+                make(root).write(name, b"x", None)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".git", ".git/config", ".git/hooks/pre-commit", "sub/.git/hooks/x"),
+        *(".GIT/config", ".git./config", ".g\u200dit/config"),
+    ],
+)
+def test_git_internals_are_never_written(make: Make, root: Path, path: str) -> None:
+    (root / ".git" / "hooks").mkdir(parents=True)
+    with pytest.raises(ToolError):
+        make(root).write(path, b"#!/bin/sh\n", None)
+    assert list((root / ".git" / "hooks").iterdir()) == []
+
+
+def test_git_internals_are_not_written_through_a_link(make: Make, root: Path) -> None:
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / "innocent").symlink_to(".git/hooks")
+    with pytest.raises(ToolError, match=r"\.git"):
+        make(root).write("innocent/pre-commit", b"x", None)
+
+
+def test_the_programs_own_data_is_neither_read_nor_written_nor_made(make: Make, root: Path) -> None:
+    data = root / "app-data"
+    data.mkdir()
+    (data / "key").write_text("k")
+    (root / "alias").symlink_to("app-data")
+    jail = make(root, (data,))
+    for path in ("app-data/key", "alias/key", str(data / "key"), "APP-DATA/key"):
+        with pytest.raises(ToolError):
+            read(jail, path)
+        with pytest.raises(ToolError):
+            jail.write(path, b"x", None)
+    with pytest.raises(ToolError):
+        jail.items("app-data")
+    with pytest.raises(ToolError):
+        jail.write("app-data/new/deep.txt", b"x", None)
+    assert sorted(item.name for item in data.iterdir()) == ["key"]
+
+
+def test_startup_files_are_read_but_not_written(make: Make, root: Path) -> None:
+    (root / ".bashrc").write_text("alias x=y\n")
+    jail = make(root, (), (root / ".bashrc", root / ".config" / "fish"))
+    assert read(jail, ".bashrc") == b"alias x=y\n"
+    for path in (".bashrc", ".config/fish/config.fish"):
+        with pytest.raises(ToolError, match="unasked"):
+            jail.write(path, b"evil", None)
+
+
+def test_a_write_makes_folders_keeps_the_mode_and_leaves_no_scraps(make: Make, root: Path) -> None:
+    jail = make(root)
+    assert jail.write("new/deep/file.txt", b"one", None) == "new/deep/file.txt"
+    script = root / "run.sh"
+    script.write_text("old")
+    script.chmod(0o755)
+    jail.write("run.sh", b"new", stamp_of(script))
+    assert script.read_bytes() == b"new"
+    assert [item.name for item in (root / "new" / "deep").iterdir()] == ["file.txt"]
+    if isinstance(jail, DescriptorJail):
+        assert script.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_file_that_changed_meanwhile_is_not_overwritten(make: Make, root: Path) -> None:
+    jail, path = make(root), root / "src" / "main.py"
+    stamp = stamp_of(path)
+    path.write_text("the person's newer work")
+    for seen in (stamp, None):
+        with pytest.raises(ToolError, match="changed"):
+            jail.write("src/main.py", b"x", seen)
+    assert path.read_text() == "the person's newer work"
+    assert [item.name for item in (root / "src").iterdir()] == ["main.py"]
+
+
+def test_a_place_that_is_swapped_for_a_link_shows_nothing_from_outside(root: Path) -> None:
+    """A thread swaps a folder for a link as fast as it can; no read ever yields the file outside."""
+    (root / "swap").mkdir()
+    (root / "swap" / "secret.txt").write_text("inside")
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            os.rename(root / "swap", root / "aside")
+            os.symlink(root.parent, root / "swap")
+            os.unlink(root / "swap")
+            os.rename(root / "aside", root / "swap")
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    seen: set[bytes] = set()
+    try:
+        for jail in (DescriptorJail(root), PathJail(root)):
+            for _ in range(400):
+                try:
+                    seen.add(read(jail, "swap/secret.txt"))
+                except ToolError:
+                    seen.add(b"refused")
+    finally:
+        stop.set()
+        thread.join()
+    assert b"outside" not in seen
+
+
+def test_a_listing_shows_links_and_kinds_without_following(make: Make, root: Path) -> None:
+    (root / "out").symlink_to("/etc")
+    os.mkfifo(root / "pipe")
+    rel, items = make(root).items(".")
+    assert rel == ""
+    assert {(item.name, item.kind) for item in items} == {
+        ("src", "folder"),
+        ("out", "link"),
+        ("pipe", "other"),
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("a:b", "C:/x", "NUL", "aux.txt", "com1.log"),
+        *("dir./x", "x ", "\\\\server\\share", "..\\x"),
+    ],
+)
+def test_windows_names_that_mean_something_else_are_refused(path: str) -> None:
+    with pytest.raises(ToolError):
+        parts_of(path, (Path("/work"),), windows=True)
+
+
+def test_windows_separators_are_understood() -> None:
+    assert parts_of("src\\a.py", (), windows=True) == ("src", "a.py")
+
+
+@pytest.mark.parametrize(
+    "name", [".GIT", ".git.", ".git ", ".git::$INDEX_ALLOCATION", ".g\u200bit", "\uff0egit"]
+)
+def test_look_alikes_of_git_are_seen_as_git(name: str) -> None:
+    assert folded(name) == ".git"
+
+
+@given(st.text(max_size=40))
+def test_no_text_becomes_parts_that_climb(text: str) -> None:
+    try:
+        parts = parts_of(text, (Path("/work"),), windows=False)
+    except ToolError:
+        return
+    assert all(part not in ("", ".", "..") and "/" not in part and "\0" not in part for part in parts)

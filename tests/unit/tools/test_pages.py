@@ -1,0 +1,52 @@
+"""Pages join to the whole text and say truthfully where the next begins."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.tools.pages import Pages, lines_of
+from tests.support.tool_cache import count_quarters
+
+TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), max_size=12).map("\n".join)
+
+
+@given(TEXTS)
+def test_lines_join_to_the_text(text: str) -> None:
+    assert "".join(lines_of(text)) == text
+
+
+@given(TEXTS, st.integers(100, 400))
+def test_pages_in_a_row_give_every_character_once(text: str, most: int) -> None:
+    async def walk() -> None:
+        lines = lines_of(text)
+        if not lines:
+            return
+        pages = Pages(lines, most, count_quarters)
+        page = await pages.starting(1, 0)
+        got, number = page.text, 1
+        while page.next_line:
+            page = await pages.starting(page.next_line, page.next_char)
+            number += 1
+            got += page.text
+            assert page.number == number
+            assert page.text
+        assert (got, number) == (text, page.count)
+
+    asyncio.run(walk())
+
+
+async def test_a_start_inside_a_page_is_numbered_from_there() -> None:
+    lines = [f"{number:03} {'x' * 36}\n" for number in range(1, 101)]
+    page = await Pages(lines, 100, count_quarters).starting(50, 0)
+    assert (page.first, page.last, page.number) == (50, 58, 1)
+    assert page.next_line == 59
+
+
+async def test_a_line_longer_than_a_page_is_cut_inside() -> None:
+    pages = Pages(["x" * 10_000], 100, count_quarters)
+    page = await pages.starting(1, 0)
+    assert page.count > 20
+    assert (page.next_line, page.next_char) == (1, len(page.text))
