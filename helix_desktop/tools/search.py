@@ -44,7 +44,9 @@ class SearchText(Free):
         finally:
             await _let_go(held)
         where = "/".join(part for part in (place.rel, place.name) if part)
-        text = _grouped(ran.output.decode(errors="replace"), place.rel, given.pattern, where or "the workspace")
+        text = _grouped(
+            ran.output.decode(errors="replace"), place.rel, given.pattern, where or "the workspace"
+        )
         return ToolResult(text.encode(), target=f"{given.pattern} in {where or '.'}")
 
     def _options(self, given: SearchTextArguments, place: Place) -> list[str]:

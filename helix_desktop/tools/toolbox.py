@@ -50,8 +50,8 @@ class Toolbox:
 
     `descriptions` holds one Markdown file per tool; `count` counts tokens of texts; `protected` paths are
     neither read nor written (the program's own data). Files that the system obeys unasked, such as
-    `.git/hooks`, are never written. `environ` (the process's own by default) is what commands inherit, cleaned
-    of secrets.
+    `.git/hooks`, are never written. `environ` (the process's own by default) is what commands inherit,
+    cleaned of secrets.
     """
 
     def __init__(
