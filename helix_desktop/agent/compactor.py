@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 
 import msgspec
 
@@ -129,17 +130,18 @@ class Compactor:
         )
         self._show("summarise")
         said = ""
-        async for arrival in model.stream(request):
-            match arrival:
-                case TextArrived(text=text):
-                    said += text
-                    self._show("summarise", said)
-                case Retrying():
-                    said = ""
-                case Answer(text=text):
-                    said = text
-                case _:
-                    pass
+        async with aclosing(model.stream(request)) as arrivals:
+            async for arrival in arrivals:
+                match arrival:
+                    case TextArrived(text=text):
+                        said += text
+                        self._show("summarise", said)
+                    case Retrying():
+                        said = ""
+                    case Answer(text=text):
+                        said = text
+                    case _:
+                        pass
         if not said.strip():
             raise ModelNonsense("The model sent no summary.")
         return parse(said, frozenset(item.seq for item in reading.covered))

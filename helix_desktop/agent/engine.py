@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.ports import Clock, Counter, Model
@@ -115,18 +116,19 @@ class Engine:
     async def _ask(self, request: Request) -> Answer:
         _, _, model = self._settings()
         self.partial = ""
-        async for arrival in model.stream(request):
-            match arrival:
-                case TextArrived(text=text):
-                    self.partial += text
-                    self._session.publish(Arriving(text))
-                case ReasoningArrived(text=text):
-                    self._session.publish(Arriving(text, reasoning=True))
-                case Retrying(attempt=attempt, wait_s=wait_s, reason=reason):
-                    self.partial = ""
-                    self._session.publish(ArrivalVoided(attempt, wait_s, reason))
-                case Answer() as answer if answer.text.strip() or answer.calls:
-                    return answer
+        async with aclosing(model.stream(request)) as arrivals:
+            async for arrival in arrivals:
+                match arrival:
+                    case TextArrived(text=text):
+                        self.partial += text
+                        self._session.publish(Arriving(text))
+                    case ReasoningArrived(text=text):
+                        self._session.publish(Arriving(text, reasoning=True))
+                    case Retrying(attempt=attempt, wait_s=wait_s, reason=reason):
+                        self.partial = ""
+                        self._session.publish(ArrivalVoided(attempt, wait_s, reason))
+                    case Answer() as answer if answer.text.strip() or answer.calls:
+                        return answer
         raise ModelNonsense(
             "The model answered nothing.",
             "Neither text nor a tool call came.",

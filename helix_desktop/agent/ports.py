@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Protocol
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
@@ -22,10 +22,10 @@ class Model(Protocol):
         """Its name and its room."""
         ...
 
-    def stream(self, request: Request) -> AsyncIterator[Arrival]:
+    def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
         """Ask it; yields pieces as they arrive and an `Answer` last.
 
-        Raises ModelError. Closing the iterator or cancelling the task ends the call.
+        Raises ModelError. Closing the generator or cancelling the task ends the call.
         """
         ...
 
