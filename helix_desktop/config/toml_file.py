@@ -1,0 +1,73 @@
+"""TOML files that are replaced whole or not at all, and kept aside when they are damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from helix_desktop.context.errors import SettingsDamaged
+
+
+class TomlFiles:
+    """Reads and writes TOML files."""
+
+    def read(self, path: Path) -> dict[str, Any]:
+        """The file's content; empty when there is none.
+
+        Raises SettingsDamaged when it is no TOML; a copy is kept beside it before anything can overwrite it.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError) as error:
+            raise _damaged(path, str(error)) from error
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise _damaged(path, str(error)) from error
+
+    def write(self, path: Path, fields: Mapping[str, Any]) -> None:
+        """Replace the file, durably. Raises OSError; then the former file is as it was."""
+        text = tomlkit.dumps(fields)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _damaged(path: Path, why: str) -> SettingsDamaged:
+    kept = _aside(path)
+    where = f" A copy is kept as {kept.name}." if kept else ""
+    return SettingsDamaged(
+        f"The file {path} is damaged.", f"{why}.{where}", "Correct it, or delete it to begin with defaults."
+    )
+
+
+def _aside(path: Path) -> Path | None:
+    """A copy of the damaged file under the next free name; one copy of the same bytes is enough."""
+    try:
+        data = path.read_bytes()
+        for number in range(1, 100):
+            kept = path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")
+            if not kept.exists():
+                shutil.copy2(path, kept)
+                return kept
+            if kept.read_bytes() == data:
+                return kept
+    except OSError:
+        return None
+    return None
