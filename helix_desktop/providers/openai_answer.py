@@ -98,7 +98,7 @@ class Assembly:
         arrived: list[TextArrived | ReasoningArrived] = []
         delta.pop("role", None)
         text, thought = _texts(delta.pop("content", None))
-        text += delta.pop("refusal", None) or ""
+        text += _texts(delta.pop("refusal", None))[0]
         reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thought
         if isinstance(reasoning, str) and reasoning:
             self._reasoning.append(reasoning)
@@ -114,12 +114,15 @@ class Assembly:
 
     def _slot(self, piece: Mapping[str, Any]) -> _Call:
         """The call that a piece belongs to; servers omit or repeat index, id and name."""
-        index, call_id, name = piece.get("index"), piece.get("id") or "", _name(piece)
+        index, call_id, name = _index(piece), str(piece.get("id") or ""), _name(piece)
         last = self._calls[-1] if self._calls else None
         known = self._by_index.get(index, None if call_id or name else last) if index is not None else last
         if known is None or known.ends_before(call_id, name):
-            known = next((call for call in self._calls if call_id and call.id == call_id), None) or _Call()
-            if known not in self._calls:
+            same = next((call for call in self._calls if call_id and call.id == call_id), None)
+            if same and not same.ends_before("", name):
+                known = same
+            else:
+                known = _Call()
                 self._calls.append(known)
             if index is not None:
                 self._by_index[index] = known
@@ -236,7 +239,8 @@ def _texts(content: Any) -> tuple[str, str]:
 
 def _call_pieces(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
     """Take the tool calls out of a delta; the older single `function_call` counts as the first of them."""
-    pieces = delta.pop("tool_calls", None) or []
+    pieces = delta.pop("tool_calls", None)
+    pieces = pieces if isinstance(pieces, list) else []
     legacy = delta.pop("function_call", None)
     if legacy:
         pieces = [*pieces, {"index": 0, "function": legacy}]
@@ -246,6 +250,11 @@ def _call_pieces(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
 def _function(piece: Mapping[str, Any]) -> Mapping[str, Any]:
     function = piece.get("function")
     return function if isinstance(function, dict) else {}
+
+
+def _index(piece: Mapping[str, Any]) -> int | None:
+    index = piece.get("index")
+    return index if isinstance(index, int) else None
 
 
 def _name(piece: Mapping[str, Any]) -> str:

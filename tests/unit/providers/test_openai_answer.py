@@ -1,0 +1,226 @@
+"""Answers from pieces, as servers of different habits send them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import ModelNonsense
+from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
+from helix_desktop.providers.openai_answer import Assembly
+
+Piece = Mapping[str, Any]
+
+
+def assemble(*deltas: Piece, finish: str = "stop", usage: Piece | None = None) -> Answer:
+    numbers = count()
+    assembly = Assembly("here", lambda: f"new_{next(numbers)}")
+    for delta in deltas:
+        assembly.add({"choices": [{"index": 0, "delta": delta}]})
+    assembly.add({"choices": [{"delta": {}, "finish_reason": finish}]})
+    assembly.add({"choices": [], "usage": usage})
+    assert assembly.complete
+    return assembly.answer()
+
+
+def calls(*pieces: Piece) -> list[tuple[str, str, str]]:
+    found = assemble(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls").calls
+    return [(call.id, call.name, call.arguments) for call in found]
+
+
+def piece(
+    index: int | None = None, call_id: str | None = None, name: str | None = None, text: Any = None
+) -> Piece:
+    function = {key: value for key, value in (("name", name), ("arguments", text)) if value is not None}
+    made = {"index": index, "id": call_id, "function": function}
+    return {key: value for key, value in made.items() if value is not None}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["read", "write"]), st.dictionaries(st.text(max_size=3), st.text(max_size=9))
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.data(),
+)
+def test_arguments_in_any_pieces_and_calls_side_by_side(
+    wanted: list[tuple[str, dict[str, str]]], data: st.DataObject
+) -> None:
+    texts = [json.dumps(arguments) for _, arguments in wanted]
+    queues: list[list[Piece]] = []
+    for index, ((name, _), text) in enumerate(zip(wanted, texts, strict=True)):
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
+        parts = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+        queues.append([piece(index, f"c{index}", name, ""), *(piece(index, text=part) for part in parts)])
+    order = data.draw(st.permutations([n for n, queue in enumerate(queues) for _ in queue]))
+    found = calls(*(queues[n].pop(0) for n in order))
+    expected = {(f"c{n}", name, text) for n, ((name, _), text) in enumerate(zip(wanted, texts, strict=True))}
+    assert set(found) == expected
+    assert len(found) == len(expected)
+
+
+A, B = '{"p": "a"}', '{"p": "b"}'
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        pytest.param(
+            [piece(0, "x", "read", A), piece(0, "y", "read", B)],
+            [("x", "read", A), ("y", "read", B)],
+            id="every index is 0",
+        ),
+        pytest.param(
+            [piece(None, "x", "read", A), piece(None, "y", "read", B)],
+            [("x", "read", A), ("y", "read", B)],
+            id="no index",
+        ),
+        pytest.param(
+            [piece(None, None, "read", A), piece(None, None, "read", B)],
+            [("new_0", "read", A), ("new_1", "read", B)],
+            id="no index and no id",
+        ),
+        pytest.param(
+            [piece(None, "", "read", '{"p"'), piece(None, "", "", ': "a"}'), piece(None, "", "list", "{}")],
+            [("new_0", "read", A), ("new_1", "list", "{}")],
+            id="empty id and name",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", A), piece(1, None, "read", B)],
+            [("x", "read", A), ("new_0", "read", B)],
+            id="an id for the first only",
+        ),
+        pytest.param(
+            [piece(3, "x", "read", ""), piece(0, None, None, '{"p": '), piece(0, None, None, '"a"}')],
+            [("x", "read", A)],
+            id="another index for the arguments",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", '{"p": '), piece(0, "x", "read", '"a"}')],
+            [("x", "read", A)],
+            id="id and name with every piece",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", A), piece(1, "x", "list", "{}")],
+            [("x", "read", A), ("new_0", "list", "{}")],
+            id="one id for two",
+        ),
+        pytest.param([piece(0, "x", "now", "")], [("x", "now", "{}")], id="no arguments"),
+        pytest.param([piece(0, "x", "read", {"p": "a"})], [("x", "read", '{"p":"a"}')], id="an object"),
+        pytest.param([piece(0, "x", "read", '{"p": ')], [("x", "read", '{"p": ')], id="malformed"),
+    ],
+)
+def test_habits_of_servers(pieces: list[Piece], expected: list[tuple[str, str, str]]) -> None:
+    assert calls(*pieces) == expected
+
+
+def test_the_older_single_function_call() -> None:
+    answer = assemble(
+        {"function_call": {"name": "read", "arguments": '{"p": '}},
+        {"function_call": {"arguments": '"a"}'}},
+        finish="function_call",
+    )
+    assert (answer.calls, answer.stop) == ((ToolCall("new_0", "read", A),), "calls")
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        ("stop", "end"),
+        ("STOP", "end"),
+        ("eos", "end"),
+        ("tool_calls", "end"),
+        ("length", "length"),
+        ("max_tokens", "length"),
+        ("content_filter", "filter"),
+    ],
+)
+def test_why_an_answer_ended(finish: str, stop: Stop) -> None:
+    assert assemble({"content": "x"}, finish=finish).stop == stop
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"), [("stop", "calls"), ("tool_calls", "calls"), ("length", "length")]
+)
+def test_why_an_answer_with_calls_ended(finish: str, stop: Stop) -> None:
+    assert assemble({"tool_calls": [piece(0, "x", "read", A)]}, finish=finish).stop == stop
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 2}, Usage(9, 2)),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}},
+            Usage(9, 2, 8),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 2,
+                "prompt_tokens_details": None,
+                "prompt_cache_hit_tokens": 4,
+            },
+            Usage(9, 2, 4),
+        ),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, None),
+        ({"prompt_tokens": "many"}, None),
+        (None, None),
+    ],
+)
+def test_usage_as_reported(usage: Piece | None, expected: Usage | None) -> None:
+    assert assemble({"content": "x"}, usage=usage).usage == expected
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_reasoning_is_told_from_text(name: str) -> None:
+    assembly = Assembly("here", str)
+    assert assembly.add({"choices": [{"delta": {name: "hm"}}]}) == [ReasoningArrived("hm")]
+    assert assembly.add({"choices": [{"delta": {"content": "x"}}]}) == [TextArrived("x")]
+    assert (assembly.answer().reasoning, assembly.answer().text) == ("hm", "x")
+
+
+def test_parts_instead_of_text() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    answer = assemble({"content": [thinking, {"type": "text", "text": "x"}]})
+    assert (answer.reasoning, answer.text) == ("hm", "x")
+
+
+def test_a_refusal_is_text() -> None:
+    assert assemble({"content": None, "refusal": "I cannot."}).text == "I cannot."
+
+
+LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+JSON = st.recursive(
+    LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=4)
+)
+
+
+def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """An object with some of these fields, each of them right or anything."""
+    return st.fixed_dictionaries({}, optional={name: value | JSON for name, value in fields.items()})
+
+
+FUNCTION = some(name=st.just("read"), arguments=st.just("{}"))
+PIECES = st.lists(some(index=st.integers(0, 2), id=st.just("x"), function=FUNCTION), max_size=3)
+DELTA = some(content=st.text(), refusal=st.text(), tool_calls=PIECES, function_call=FUNCTION, extra=JSON)
+CHUNK = some(choices=st.lists(some(delta=DELTA, finish_reason=st.just("stop")), max_size=2), usage=JSON)
+
+
+@given(st.lists(CHUNK, max_size=4))
+def test_no_shape_brings_it_down(chunks: list[dict[str, Any]]) -> None:
+    assembly = Assembly("here", lambda: "new")
+    for chunk in chunks:
+        assembly.add(chunk)
+    with suppress(ModelNonsense):
+        assert isinstance(assembly.answer(), Answer)

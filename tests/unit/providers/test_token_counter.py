@@ -1,0 +1,131 @@
+"""Tokens: the vocabularies are tiktoken's own, and no text is too long or too strange."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import tiktoken_ext.openai_public  # type: ignore[import-untyped]  # tiktoken types its core only
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.errors import HelixError
+from helix_desktop.providers.token_counter import (
+    VOCABULARIES,
+    TokenCounter,
+    load_encoding,
+    pieces,
+    vocabulary_for,
+)
+
+FOLDER = resources_dir() / "tokenizers"
+
+
+@pytest.fixture(scope="module")
+def counter() -> TokenCounter:
+    return TokenCounter(FOLDER / "o200k_base.tiktoken")
+
+
+@pytest.mark.parametrize("name", sorted(VOCABULARIES))
+def test_a_vocabulary_is_the_one_that_tiktoken_would_download(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected: list[str] = []
+
+    def instead_of_a_download(_address: str, expected_hash: str) -> dict[bytes, int]:
+        expected.append(expected_hash)
+        return {}
+
+    monkeypatch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", instead_of_a_download)
+    theirs = tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[name]()
+    ours = VOCABULARIES[name]
+    assert [ours.sha256] == expected
+    assert ours.pattern == theirs["pat_str"]
+    assert ours.special == theirs["special_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [("o200k_base", [24912, 2375, 0]), ("cl100k_base", [15339, 1917, 0])],
+)
+def test_known_text_has_known_tokens(name: str, tokens: list[int]) -> None:
+    encoding = load_encoding(FOLDER / f"{name}.tiktoken")
+    assert encoding.encode_ordinary("hello world!") == tokens
+    assert encoding.decode(encoding.encode_ordinary("größe 漢字 🙂")) == "größe 漢字 🙂"
+
+
+async def test_counts_come_in_order_and_again_from_memory(counter: TokenCounter) -> None:
+    texts = ["hello world!", "", "hello", "hello world!"]
+    assert await counter.count(texts) == [3, 0, 1, 3]
+    assert await counter.count(texts) == [3, 0, 1, 3]
+    assert await counter.count([]) == []
+
+
+async def test_special_tokens_are_plain_text(counter: TokenCounter) -> None:
+    [tokens] = await counter.count(["<|endoftext|>"])
+    assert tokens > 1
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 1_000_000, "a" * 300_000, "\n" * 300_000, "\ud800 half a character"], ids=lambda t: t[:1]
+)
+async def test_no_text_is_too_strange(counter: TokenCounter, text: str) -> None:
+    [tokens] = await counter.count([text])
+    assert 0 < tokens <= len(text) * 3
+
+
+async def test_pieces_hardly_change_a_count(counter: TokenCounter) -> None:
+    text = "".join(f"def name_{number}(self) -> int:\n    return {number}\n" for number in range(6000))
+    encoding = load_encoding(FOLDER / "o200k_base.tiktoken")
+    [tokens] = await counter.count([text])
+    assert abs(tokens - len(encoding.encode_ordinary(text))) <= len(pieces(text))
+
+
+async def test_many_first_counts_at_once_load_once(counter: TokenCounter) -> None:
+    fresh = TokenCounter(FOLDER / "cl100k_base.tiktoken")
+    assert await asyncio.gather(*(fresh.count(["hello"]) for _ in range(8))) == [[1]] * 8
+
+
+async def test_a_cancelled_count_does_not_keep_its_thread(counter: TokenCounter) -> None:
+    await counter.load()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(counter.count([f"{number} " + "word " * 400_000 for number in range(50)]))
+        await asyncio.sleep(0)
+        task.cancel()
+    # Leaving the test joins the loop's threads; the whole count would take half a minute.
+
+
+@given(st.text(alphabet=st.sampled_from("ab \n\t字"), max_size=400), st.integers(10, 60))
+def test_pieces_join_to_the_text(text: str, longest: int) -> None:
+    found = pieces(text, longest)
+    assert "".join(found) == text
+    assert all(len(piece) <= longest for piece in found)
+    assert all(found) or text == ""
+
+
+async def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
+    damaged = tmp_path / "o200k_base.tiktoken"
+    damaged.write_bytes((FOLDER / "o200k_base.tiktoken").read_bytes()[:-1])
+    with pytest.raises(HelixError, match="damaged"):
+        await TokenCounter(damaged).count(["x"])
+    with pytest.raises(HelixError, match="cannot be read"):
+        await TokenCounter(tmp_path / "cl100k_base.tiktoken").load()
+    with pytest.raises(HelixError, match="no vocabulary"):
+        await TokenCounter(tmp_path / "klingon.tiktoken").load()
+
+
+@pytest.mark.parametrize(
+    ("model", "vocabulary"),
+    [
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4-turbo", "cl100k_base"),
+        ("openai/gpt-3.5-turbo", "cl100k_base"),
+        ("gpt-4o", "o200k_base"),
+        ("gpt-4.1-mini", "o200k_base"),
+        ("qwen3-coder:30b", "o200k_base"),
+    ],
+)
+def test_older_models_count_with_the_older_vocabulary(model: str, vocabulary: str) -> None:
+    assert vocabulary_for(model) == vocabulary
