@@ -65,7 +65,7 @@ def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) 
         used = round(window.estimate * ratio)
         if transcript.last_rewrite < last.seq:
             grown = window.estimate - last.event.estimate
-            used = last.event.usage.input + round(grown * ratio)
+            used = max(0, last.event.usage.input + round(grown * ratio))
             reported = transcript.items[-1].seq == last.seq
     info = frame.info
     threshold = int(info.window * policy.handover_at)
@@ -75,6 +75,8 @@ def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) 
 def _last_report(transcript: Transcript, model: str) -> Item | None:
     for item in reversed(transcript.items[-200:]):
         event = item.event
-        if isinstance(event, AssistantSpoke) and event.usage and event.estimate and event.model == model:
+        if not isinstance(event, AssistantSpoke) or event.model != model or not event.estimate:
+            continue
+        if event.usage and event.usage.input > 0:  # some local servers report zeros
             return item
     return None

@@ -48,18 +48,22 @@ def choose(transcript: Transcript, keep_tokens: int) -> Cut | None:
         return None
     last = len(live) if transcript.turn_open else newest
     shown = [transcript.shown_tokens(item) for item in live]
+    held = transcript.handover
     for position in reversed(legal(live)):
         if position <= last and sum(shown[position:]) >= keep_tokens:
-            cut = _at(position, newest, live, shown)
+            cut = _at(position, newest, live, shown, held[1].upto if held else 0)
             if cut is not None:
                 return cut
     return None
 
 
-def _at(position: int, newest: int, live: list[Item], shown: list[int]) -> Cut | None:
+def _at(position: int, newest: int, live: list[Item], shown: list[int], covered_already: int) -> Cut | None:
     inside = position > newest
     covered = [n for n in range(position) if not (inside and n == newest)]
     if not covered:
         return None
     kept = live[newest].seq if inside else 0
-    return Cut(live[position - 1].seq, kept, len(covered), sum(shown[n] for n in covered))
+    upto = max(
+        live[position - 1].seq, covered_already
+    )  # a user message kept back lies before what is covered
+    return Cut(upto, kept, len(covered), sum(shown[n] for n in covered))

@@ -9,7 +9,7 @@ from helix_desktop.context.digest import handle
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import SECTIONS, Bullet, HandoverMade, Section, UserSpoke
 from helix_desktop.context.ledger import LEGEND
-from helix_desktop.context.transcript import Item, Transcript
+from helix_desktop.context.transcript import FRAMING, Item, Transcript
 
 TITLE = "[Conversation History Summary]"
 _NOTE = (
@@ -91,10 +91,21 @@ def user_texts(
 
     In a window (tokens) smaller than 128,000 the cap shrinks in proportion.
     """
-    room = min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT))
+    return _verbatim(
+        transcript, handover.upto, handover.kept, min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT))
+    )
+
+
+def user_text_tokens(transcript: Transcript, upto: int, kept: int, cap: int, window: int) -> int:
+    """Tokens that the user's own messages would take in a handover up to `upto`, framing included."""
+    texts = _verbatim(transcript, upto, kept, min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT)))
+    return sum(tokens + FRAMING for _, _, tokens in texts)
+
+
+def _verbatim(transcript: Transcript, upto: int, kept_back: int, room: int) -> list[tuple[int, str, int]]:
     kept: list[tuple[int, str, int]] = []
-    for item in reversed(transcript.items[: transcript.position(handover.upto)]):
-        if not isinstance(item.event, UserSpoke) or item.seq == handover.kept:
+    for item in reversed(transcript.items[: transcript.position(upto)]):
+        if not isinstance(item.event, UserSpoke) or item.seq == kept_back:
             continue
         if item.event.tokens > room:
             break

@@ -34,9 +34,14 @@ def _lines(item: Item) -> list[str]:
 
 def _answer_line(seq: int, answer: ToolAnswered) -> str:
     said = f' "{answer.first_line}"' if answer.first_line else ""
-    target = f" {answer.target[:100]}" if answer.target else ""
+    target = f" {_one_line(answer.target)[:100]}" if answer.target else ""
     return f"{answer.digest} e{seq} {answer.name}{target}, {size_text(answer.size)}{said}"
 
 
 def _attachment_line(seq: int, one: Attachment) -> str:
-    return f"{one.digest} e{seq} recalled by the user: {one.label}, {size_text(one.size)}"
+    return f"{one.digest} e{seq} recalled by the user: {_one_line(one.label)}, {size_text(one.size)}"
+
+
+def _one_line(text: str) -> str:
+    """A line break in a command must not begin a line that looks like an entry."""
+    return " ".join(text.split())

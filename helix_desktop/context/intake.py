@@ -24,10 +24,9 @@ def preview(text: str, digest: str, budget: int) -> str:
 
 
 def _whole_lines(text: str, from_end: bool) -> str:
-    """`text` without the line that the cut went through, unless it is one single line."""
-    if "\n" not in text:
-        return text
-    return text.split("\n", 1)[1] if from_end else text.rsplit("\n", 1)[0]
+    """`text` without the line that the cut went through, unless nothing else would be left."""
+    whole = text.partition("\n")[2] if from_end else text.rpartition("\n")[0]
+    return whole if whole.strip() else text
 
 
 def _telling(text: str, room: int) -> str:

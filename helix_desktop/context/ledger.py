@@ -16,6 +16,11 @@ _CHARS_PER_TOKEN = 3
 _FAILURES = 5
 
 
+def _one_line(text: str) -> str:
+    """A line break in a command or path must not begin a line that looks like another entry."""
+    return " ".join(text.split())
+
+
 class FileUse(msgspec.Struct, frozen=True):
     """A path, all that was done to it (FLAGS), its newest output and event."""
 
@@ -27,7 +32,7 @@ class FileUse(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """The ledger's line."""
-        return f"{self.flags} {self.path} {self.digest[:_SHORT]} e{self.seq}"
+        return f"{self.flags} {_one_line(self.path)} {self.digest[:_SHORT]} e{self.seq}"
 
 
 class CommandRun(msgspec.Struct, frozen=True):
@@ -42,7 +47,7 @@ class CommandRun(msgspec.Struct, frozen=True):
     def line(self) -> str:
         """The ledger's line."""
         code = "?" if self.exit_code is None else self.exit_code
-        return f"$ {self.command[:160]} (exit {code}) {self.digest[:_SHORT]} e{self.seq}"
+        return f"$ {_one_line(self.command)[:160]} (exit {code}) {self.digest[:_SHORT]} e{self.seq}"
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -56,7 +61,7 @@ class Failure(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """The ledger's line."""
-        return f"! {self.tool} {self.target[:80]}: {self.text} e{self.seq}"
+        return f"! {self.tool} {_one_line(self.target)[:80]}: {self.text} e{self.seq}"
 
 
 class Ledger(msgspec.Struct):

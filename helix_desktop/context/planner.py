@@ -8,6 +8,7 @@ from helix_desktop.context import cut as cuts
 from helix_desktop.context import sweep
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
+from helix_desktop.context.handover import user_text_tokens
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
 
@@ -71,8 +72,14 @@ def worth(transcript: Transcript, policy: Policy, gauge: Gauge, cut: Cut) -> boo
 def gain(transcript: Transcript, policy: Policy, gauge: Gauge, cut: Cut) -> int:
     """Tokens that a handover at this cut is expected to free, by the deterministic bounds of its parts."""
     held = transcript.handover
-    standing = held[1].tokens if held else 0
+    standing = 0
+    if held is not None:
+        upto, kept = held[1].upto, held[1].kept
+        standing = held[1].tokens + user_text_tokens(
+            transcript, upto, kept, policy.user_text_tokens, gauge.window
+        )
     newly = SUMMARY_TOKENS + policy.ledger_tokens
+    newly += user_text_tokens(transcript, cut.upto, cut.kept, policy.user_text_tokens, gauge.window)
     return round((cut.tokens + standing - newly) * gauge.ratio)
 
 

@@ -89,7 +89,7 @@ def policy_from(fields: Mapping[str, Any]) -> Policy:
     Raises ValueError naming the field that is unknown or wrong.
     """
     profile = fields.get("profile", "balanced")
-    if profile not in PROFILES:
+    if not isinstance(profile, str) or profile not in PROFILES:
         raise ValueError(f"profile must be one of {', '.join(PROFILES)}, not {profile!r}")
     merged = {**msgspec.structs.asdict(PROFILES[profile]), **fields}
     try:

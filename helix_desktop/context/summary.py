@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
@@ -17,6 +18,7 @@ _ESCAPES = (
     (TITLE, "(Conversation History Summary)"),
     ("[CACHED]", "(CACHED)"),
 )
+_FORGED = re.compile(r"^(\s*e\d+ (?:user|assistant|tool)\b)", re.MULTILINE)
 
 
 def summary_request(
@@ -77,12 +79,14 @@ def _line(item: Item, cap: int) -> str:
             code = "" if answer.exit_code is None else f" exit {answer.exit_code}"
             state = "" if answer.ok else " FAILED"
             shown = _short(answer.text, cap)
-            return f"e{item.seq} tool {answer.name} {answer.target}{code}{state}: {shown}"
+            target = " ".join(_short(answer.target, min(cap, 300)).split())
+            return f"e{item.seq} tool {answer.name} {target}{code}{state}: {shown}"
 
 
 def _short(text: str, cap: int) -> str:
     for mark, defused in _ESCAPES:
         text = text.replace(mark, defused)
+    text = _FORGED.sub(r"> \1", text)  # a line inside a message must not pass for a message of its own
     if len(text) <= cap:
         return text
     return f"{text[: cap * 2 // 3]} … {text[-cap // 3 :]}"

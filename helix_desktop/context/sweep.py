@@ -33,7 +33,7 @@ def ripe(transcript: Transcript, policy: Policy, protect_steps: int | None = Non
     found = []
     live = transcript.live()
     for item in live:
-        if not isinstance(item.event, ToolAnswered) or item.seq in transcript.masked:
+        if not isinstance(item.event, ToolAnswered) or item.seq in transcript.masked or not item.event.digest:
             continue
         saving = item.event.tokens - item.event.marker_tokens
         if saving < max(policy.least_saving, 1):
@@ -57,10 +57,10 @@ def _waited(item: Item, live: list[Item], transcript: Transcript, policy: Policy
 
 
 def due(transcript: Transcript, policy: Policy) -> tuple[int, ...]:
-    """The seqs to sweep now; empty while it does not pay yet."""
+    """The seqs to sweep now; empty while it does not pay yet. What the person took back stays out."""
     if not policy.enabled:
         return ()
-    found = ripe(transcript, policy)
+    found = [one for one in ripe(transcript, policy) if one.seq not in transcript.released]
     saving = sum(one.saving for one in found)
     if not found or not _pays(transcript, policy, found, saving):
         return ()

@@ -73,6 +73,7 @@ class Transcript:
         self.failures = 0
         self._seqs: list[int] = []
         self._masked: frozenset[int] = frozenset()
+        self._released: frozenset[int] = frozenset()
         for recorded in events:
             self.apply(recorded)
 
@@ -131,8 +132,11 @@ class Transcript:
                 self.undone.discard(target)
                 self.last_compaction_at = recorded.at
         self.last_rewrite = recorded.seq
-        held = (sweep.masked for seq, sweep in self.sweeps.items() if seq not in self.undone)
-        self._masked = frozenset(seq for masked in held for seq in masked)
+        self._masked = frozenset(
+            seq for made, sweep in self.sweeps.items() if self.holds(made) for seq in sweep.masked
+        )
+        undone = (self.sweeps[made].masked for made in self.undone if made in self.sweeps)
+        self._released = frozenset(seq for masked in undone for seq in masked) - self._masked
 
     def fork(self) -> Transcript:
         """A copy that may take in rewrites (sweep, handover, undo, redo) without touching this one."""
@@ -144,6 +148,18 @@ class Transcript:
     def masked(self) -> frozenset[int]:
         """Seqs of the outputs that stand as markers, by all sweeps that hold."""
         return self._masked
+
+    @property
+    def released(self) -> frozenset[int]:
+        """Seqs of the outputs that the person took out of a sweep: no sweep of our own takes them again."""
+        return self._released
+
+    def holds(self, seq: int) -> bool:
+        """Whether a rewrite is in force; the sweep recorded with a handover holds and falls with it."""
+        sweep = self.sweeps.get(seq)
+        if sweep is not None and sweep.reason == "handover" and seq - 1 in self.undone:
+            return False
+        return seq not in self.undone
 
     @property
     def handover(self) -> tuple[int, HandoverMade] | None:
@@ -178,7 +194,7 @@ class Transcript:
 
     def can_undo(self, seq: int) -> bool:
         """Whether a sweep or handover of that seq holds now."""
-        return seq in {**self.sweeps, **self.handovers} and seq not in self.undone
+        return (seq in self.sweeps or seq in self.handovers) and self.holds(seq)
 
     def can_redo(self, seq: int) -> bool:
         """Whether a sweep or handover of that seq was undone."""

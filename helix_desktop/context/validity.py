@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.context.message import Message
+import msgspec
+
+from helix_desktop.context.message import Message, ToolCall
 
 UNANSWERED = "(no answer was recorded for this call)"
 
@@ -52,7 +54,31 @@ def _waiting(message: Message, waiting: list[str]) -> list[str]:
 
 
 def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The nearest valid request: open calls answered as such, stray answers and empty messages dropped."""
+    """The nearest valid request: open calls answered as such, stray answers and empty messages dropped.
+
+    What cannot stand where it stands is dropped too: a second system message, a second call of one id, what
+    comes before the first user message, what the assistant said last. Without a user message none is made up.
+    """
+    opening = [message for message in messages if message.role == "system" and message.text.strip()][:1]
+    kept = _answered([_own(message) for message in messages if message.role != "system"])
+    first = next((n for n, message in enumerate(kept) if message.role == "user"), len(kept))
+    last = next((n for n in range(len(kept), first, -1) if kept[n - 1].role != "assistant"), first)
+    return (*opening, *kept[first:last])
+
+
+def _own(message: Message) -> Message:
+    """The message with the calls it may make, each once."""
+    if message.role != "assistant":
+        return msgspec.structs.replace(message, calls=()) if message.calls else message
+    first: dict[str, ToolCall] = {}
+    for call in message.calls:
+        first.setdefault(call.id, call)
+    if len(first) == len(message.calls):
+        return message
+    return msgspec.structs.replace(message, calls=tuple(first.values()))
+
+
+def _answered(messages: Sequence[Message]) -> list[Message]:
     kept: list[Message] = []
     waiting: list[tuple[str, str]] = []
     for message in messages:
@@ -66,8 +92,7 @@ def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
         if message.text.strip() or message.calls:
             kept.append(message)
             waiting = [(call.id, call.name) for call in message.calls]
-    kept += [_answer(*pair) for pair in waiting]
-    return tuple(kept)
+    return kept + [_answer(*pair) for pair in waiting]
 
 
 def _answer(call_id: str, name: str) -> Message:

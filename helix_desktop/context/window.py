@@ -105,7 +105,9 @@ def message_of(item: Item, masked: frozenset[int]) -> Message:
             return Message("assistant", spoke.text, spoke.calls, verbatim=spoke.verbatim)
         case ToolAnswered() as answer:
             text = marker_of(answer) if item.seq in masked else answer.text
-            return Message("tool", text or NO_OUTPUT, call_id=answer.call_id, name=answer.name)
+            return Message(
+                "tool", text if text.strip() else NO_OUTPUT, call_id=answer.call_id, name=answer.name
+            )
 
 
 def user_text(said: UserSpoke) -> str:
