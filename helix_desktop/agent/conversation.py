@@ -56,13 +56,9 @@ class Conversation:
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         approvals = Approvals(parts.permissions, parts.approver)
-        runner = ToolRunner(session, parts.tools, approvals, parts.counter, parts.clock, self._room)
+        runner = ToolRunner(session, parts.tools, approvals, parts.counter, parts.clock, settings)
         compactor = Compactor(session, parts.counter, parts.clock, parts.prompts["handover"], settings)
         self._engine = Engine(session, runner, compactor, parts.counter, parts.clock, scope, settings)
-
-    def _room(self) -> tuple[Policy, int]:
-        policy, frame, _ = self._settings()
-        return policy, frame.info.window
 
     @property
     def running(self) -> bool:

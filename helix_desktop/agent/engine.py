@@ -17,8 +17,10 @@ from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.errors import HelixError, ModelNonsense, RequestInvalid, RequestTooLarge
 from helix_desktop.context.event import (
+    NEW_TITLE,
     AssistantSpoke,
     Attachment,
+    SessionRenamed,
     SweepMade,
     SweepReason,
     Trigger,
@@ -35,6 +37,8 @@ from helix_desktop.context.message import (
 from helix_desktop.context.planner import Sweep
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.window import Frame, Window, project
+
+_TITLE_CAP = 60  # characters
 
 
 class Engine:
@@ -71,7 +75,8 @@ class Engine:
         try:
             await self._session.mend()
             (tokens,) = await self._counter.count([text])
-            await self._session.record(UserSpoke(text, tokens, tuple(attachments), queued))
+            titled = self._first_title(text)
+            await self._session.record(*titled, UserSpoke(text, tokens, tuple(attachments), queued))
             await self._steps()
             return await self._end(TurnEnded("done"))
         except asyncio.CancelledError:
@@ -82,6 +87,14 @@ class Engine:
         except Exception as error:
             await self._end(TurnEnded("failed", "Helix Desktop made a mistake.", repr(error), "See the log."))
             raise
+
+    def _first_title(self, text: str) -> list[SessionRenamed]:
+        """A session that nobody named yet is named after its first message."""
+        known = self._session.transcript
+        words = " ".join(text.split())
+        if known.turns or known.title not in ("", NEW_TITLE) or not words:
+            return []
+        return [SessionRenamed(words if len(words) <= _TITLE_CAP else words[: _TITLE_CAP - 1] + "…")]
 
     async def _steps(self) -> None:
         while True:

@@ -16,11 +16,9 @@ from helix_desktop.agent.update import Update
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.digest import is_prefix
 from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
-from helix_desktop.context.event import Attachment, SessionStarted
+from helix_desktop.context.event import NEW_TITLE, Attachment, SessionStarted
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.window import Frame
-
-NEW_TITLE = "New session"
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.approval import Approvals
-from helix_desktop.agent.ports import Clock, Counter, Tools
+from helix_desktop.agent.ports import Clock, Counter, Model, Tools
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import CallStarted, CallWaiting
 from helix_desktop.context.content import Content
@@ -20,7 +20,7 @@ from helix_desktop.context.intake import preview
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.tool import ApprovalAsk, ToolResult
-from helix_desktop.context.window import marker_of
+from helix_desktop.context.window import Frame, marker_of
 
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 log = logging.getLogger(__name__)
@@ -36,10 +36,10 @@ class ToolRunner:
         approvals: Approvals,
         counter: Counter,
         clock: Clock,
-        room: Callable[[], tuple[Policy, int]],
+        settings: Callable[[], tuple[Policy, Frame, Model]],
     ) -> None:
         self._session, self._tools, self._approvals = session, tools, approvals
-        self._counter, self._clock, self._room = counter, clock, room
+        self._counter, self._clock, self._settings = counter, clock, settings
         self._one_by_one = asyncio.Lock()
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
@@ -124,8 +124,8 @@ class ToolRunner:
         """The shown form, its tokens, and the tokens of the whole output."""
         shown = result.shown or text
         tokens, full = await self._counter.count([shown, text])
-        policy, window = self._room()
-        if tokens > window * policy.preview_above and policy.enabled and not result.recalled:
+        policy, frame, _ = self._settings()
+        if tokens > frame.info.window * policy.preview_above and policy.enabled and not result.recalled:
             shown = preview(text, digest, policy.preview_tokens)
             (tokens,) = await self._counter.count([shown])
         return shown, tokens, full

@@ -21,6 +21,8 @@ SECTIONS = (
     "User Preferences",
 )
 
+NEW_TITLE = "New session"
+
 Ended = Literal["done", "stopped", "failed", "interrupted"]
 SweepReason = Literal["batch", "handover", "no room", "by hand"]
 Trigger = Literal["85 %", "by hand", "no room"]
