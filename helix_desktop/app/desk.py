@@ -1,0 +1,113 @@
+"""The desk: every concrete part behind the window and the command line, named in one place. No Qt here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.ports import Approver, Model
+from helix_desktop.agent.room import Room
+from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.errors import WorkspaceMissing
+from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import Registry, SavedRules
+
+if TYPE_CHECKING:
+    from helix_desktop.app.models import Models
+
+log = logging.getLogger(__name__)
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def prompt(name: str) -> str:
+    """A prompt that ships with the app."""
+    return (resources_dir() / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+class Desk:
+    """Opens workspaces as rooms, each once, and closes them all."""
+
+    def __init__(self, data: DataDir, models: Models, approver: Approver | None = None) -> None:
+        self.data, self.models = data, models
+        self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
+        self._approver = approver
+        self._rooms: dict[str, Room] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    @property
+    def rooms(self) -> dict[str, Room]:
+        """The rooms that are open, by workspace."""
+        return self._rooms
+
+    async def room(self, identity: str) -> Room:
+        """The open room of a workspace.
+
+        Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
+        """
+        async with self._locks.setdefault(identity, asyncio.Lock()):
+            if identity not in self._rooms:
+                self._rooms[identity] = await self._open(identity)
+            return self._rooms[identity]
+
+    async def _open(self, identity: str) -> Room:
+        record = self.registry.get(identity)
+        root = _folder(record)
+        from helix_desktop.store.leveldb import LevelStore
+        from helix_desktop.tools.toolbox import Toolbox
+
+        policy = self.registry.policy(identity)
+        model = await self.models.named(record.model)
+        store = await LevelStore.open(self.registry.store_folder(identity), identity, now_ms)
+        counter = self.models.counter
+        descriptions = resources_dir() / "prompts" / "tools"
+        tools = Toolbox(root, store, descriptions, counter.count, protected=(self.data.root,))
+        parts = Parts(
+            store=store,
+            tools=tools,
+            counter=counter,
+            permissions=SavedRules(self.registry, identity),
+            clock=now_ms,
+            prompts={"system": prompt("system"), "handover": prompt("handover")},
+            approver=self._approver,
+        )
+        return Room(identity, parts, policy, model)
+
+    async def use_model(self, identity: str, label: str) -> Model:
+        """Let another model answer in a workspace, from its next step on."""
+        model = await self.models.named(label)
+        self.registry.change(identity, model=label)
+        if identity in self._rooms:
+            await self._rooms[identity].use(model)
+        return model
+
+    async def close_room(self, identity: str) -> None:
+        """End what runs in a workspace and let go of its store."""
+        room = self._rooms.pop(identity, None)
+        if room is not None:
+            await room.close()
+
+    async def close(self) -> None:
+        """End everything, in every room, and close the models' connections."""
+        for identity in tuple(self._rooms):
+            await self.close_room(identity)
+        await self.models.close()
+
+
+def _folder(record: WorkspaceRecord) -> Path:
+    root = Path(record.path)
+    if not root.is_dir():
+        raise WorkspaceMissing(
+            f"The folder {root} is not there.",
+            "It was moved, renamed or deleted; sessions and cache are safe.",
+            "Say where it is now, or remove the workspace from the list.",
+        )
+    return root

@@ -1,0 +1,70 @@
+"""The window and its gauge as the inspector's rows: a pure translation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from helix_desktop.context.budget import Gauge
+from helix_desktop.context.content import StoreTotals
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.window import Row, Window
+from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind, WindowRow
+
+_LABELS: dict[SegmentKind, str] = {
+    "system": "System prompt",
+    "tools": "Tools",
+    "handover": "Handover",
+    "user": "You",
+    "assistant": "Agent",
+    "output": "Tool outputs",
+    "recalled": "Recalled",
+}
+
+
+def inspector_state(
+    window: Window, gauge: Gauge, transcript: Transcript, policy: Policy, totals: StoreTotals
+) -> InspectorState:
+    """What the next request contains, its segments scaled to the one number that the gauge shows."""
+    return InspectorState(
+        used=gauge.used,
+        window=gauge.window,
+        estimated=not gauge.reported,
+        source=gauge.source,
+        threshold=policy.handover_at,
+        reserve=gauge.reserve,
+        segments=_segments(window.rows, gauge),
+        rows=tuple(_row(row) for row in window.rows),
+        cache=_cache(transcript, totals),
+    )
+
+
+def _segments(rows: tuple[Row, ...], gauge: Gauge) -> tuple[Segment, ...]:
+    sums: dict[SegmentKind, int] = defaultdict(int)
+    for row in rows:
+        sums[row.kind] += row.tokens
+    counted = sum(sums.values()) or 1
+    scaled = {kind: round(tokens * gauge.used / counted) for kind, tokens in sums.items()}
+    largest = max(scaled, key=lambda kind: scaled[kind])
+    scaled[largest] += gauge.used - sum(scaled.values())  # rounding must not make two sums of one number
+    parts = [Segment(kind, label, scaled[kind]) for kind, label in _LABELS.items() if scaled.get(kind)]
+    free = max(0, gauge.window - gauge.used - gauge.reserve)
+    return (*parts, Segment("reserve", "Kept for the answer", gauge.reserve), Segment("free", "Free", free))
+
+
+def _row(row: Row) -> WindowRow:
+    return WindowRow(row.seq, row.kind, row.name, row.tokens, row.state, row.why)
+
+
+def _cache(transcript: Transcript, totals: StoreTotals) -> CacheStats:
+    held = transcript.handover
+    upto = held[1].upto if held else 0
+    sweeps = [sweep.saved for seq, sweep in transcript.sweeps.items() if seq not in transcript.undone]
+    return CacheStats(
+        entries=totals.entries,
+        size=totals.size,
+        stored_size=totals.stored_size,
+        markers=sum(1 for seq in transcript.masked if seq > upto),
+        saved=sum(sweeps),
+        sweeps=tuple(sweeps),
+    )
