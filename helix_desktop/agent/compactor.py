@@ -177,10 +177,9 @@ class Compactor:
         (tokens, index_tokens) = await self._counter.count([render(made, ()), text])
         made = msgspec.structs.replace(made, tokens=tokens)
         self._show("write")
-        events = self._checked(made, reading, policy, frame)
         first_line = text.splitlines()[0][:60]
         content = Content(made.index, index, "handover", f"e{made.upto}", first_line, index_tokens, "index")
-        await self._session.record(*events, contents=[content])
+        await self._session.record_decided(lambda: self._checked(made, reading, policy, frame), [content])
         return True
 
     def _checked(

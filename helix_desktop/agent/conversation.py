@@ -63,7 +63,7 @@ class Conversation:
     @property
     def running(self) -> bool:
         """Whether a turn runs."""
-        return self._turn is not None
+        return self._turn is not None and not self._turn.done()
 
     @property
     def asks(self) -> list[ApprovalAsk]:
@@ -103,8 +103,10 @@ class Conversation:
         return await self._turn
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
+        self._engine.opened.clear()
         work = self._run(text, attachments, queued)
         self._turn = self._scope.start(work, f"turn {self.session.id}")
+        self._turn.add_done_callback(lambda _: self._engine.opened.set())
 
     async def _run(self, text: str, attachments: Sequence[Attachment], queued: int) -> TurnEnded:
         try:
@@ -122,10 +124,14 @@ class Conversation:
             self._begin(message.text, message.attachments, seq)
 
     async def stop(self) -> None:
-        """Stop the running turn at once; returns when it has ended and the transcript is valid."""
+        """Stop the running turn as soon as the person's words are on record.
+
+        Returns when it has ended and the transcript is valid.
+        """
         turn = self._turn
         if turn is None:
             return
+        await self._engine.opened.wait()
         if turn is not self._stopping:  # a second cancel would cut off the turn's own ending
             self._stopping = turn
             turn.cancel()
@@ -155,6 +161,12 @@ class Conversation:
                 "There is nothing to hand over yet.",
                 "The newest complete turn always stays whole.",
                 "Send another message first.",
+            )
+        if not planner.worth(self.session.transcript, policy, now, due.cut):
+            raise CompactionRefused(  # said at once: a refusal on record would count towards the breaker
+                "A handover would not help yet.",
+                f"It would free less than {policy.handover_least_gain:.0%} of the window.",
+                "Go on working; it happens by itself when the window fills.",
             )
         self._engine.compact("by hand", due.cut, focus)
 

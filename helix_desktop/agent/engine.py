@@ -57,6 +57,7 @@ class Engine:
         self._session, self._tools, self._compactor = session, tools, compactor
         self._counter, self._clock, self._scope, self._settings = counter, clock, scope, settings
         self.partial = ""
+        self.opened = asyncio.Event()  # set when the person's words are on record, or could not be
         self._compaction: asyncio.Task[None] | None = None
 
     async def run_turn(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> TurnEnded:
@@ -73,10 +74,7 @@ class Engine:
 
     async def _guarded(self, text: str, attachments: Sequence[Attachment], queued: int) -> TurnEnded:
         try:
-            await self._session.mend()
-            (tokens,) = await self._counter.count([text])
-            titled = self._first_title(text)
-            await self._session.record(*titled, UserSpoke(text, tokens, tuple(attachments), queued))
+            await self._open(text, attachments, queued)
             await self._steps()
             return await self._end(TurnEnded("done"))
         except asyncio.CancelledError:
@@ -95,6 +93,16 @@ class Engine:
         if known.turns or known.title not in ("", NEW_TITLE) or not words:
             return []
         return [SessionRenamed(words if len(words) <= _TITLE_CAP else words[: _TITLE_CAP - 1] + "…")]
+
+    async def _open(self, text: str, attachments: Sequence[Attachment], queued: int) -> None:
+        self.partial = ""
+        try:
+            await self._session.mend()
+            (tokens,) = await self._counter.count([text])
+            titled = self._first_title(text)
+            await self._session.record(*titled, UserSpoke(text, tokens, tuple(attachments), queued))
+        finally:
+            self.opened.set()
 
     async def _steps(self) -> None:
         while True:
@@ -151,11 +159,13 @@ class Engine:
     async def _end(self, ended: TurnEnded) -> TurnEnded:
         """Record what was said so far, answers for open calls, the end; a full disk is told, not raised."""
         try:
+            await self._session.quiet()
             if self.partial.strip():
                 await self._record_partial()
-            await self._session.close_calls("stopped")
+            await self._session.close_calls(ended.how)
             self._note_use()
-            await self._session.record(ended)
+            if not await self._session.end_turn(ended) and ended.how == "failed":
+                self._session.publish(Trouble(ended.what, ended.why, ended.fix))
         except HelixError as error:
             self._session.publish(Trouble(error.what, error.why, error.fix))
         self._start_compaction_if_due()
@@ -183,7 +193,7 @@ class Engine:
     async def _ready_window(self) -> Window:
         """Sweep if it pays, start a handover if one is due, make room if there is none, lint. May refuse."""
         policy, _, _ = self._settings()
-        await self._sweep(planner.sweep_due(self._session.transcript, policy), "batch")
+        await self._sweep(lambda: planner.sweep_due(self._session.transcript, policy), "batch")
         self._start_compaction_if_due()
         window, now = self.measure()
         if not now.fits:
@@ -200,19 +210,22 @@ class Engine:
             return
         await self.settle()
         if not self.measure()[1].fits:
-            await self._sweep(planner.sweep_all(self._session.transcript, policy), "no room")
+            await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy), "no room")
         now = self.measure()[1]
         due = None if now.fits else planner.handover_now(self._session.transcript, policy, now)
         if due is not None:
             await self._compactor.run("no room", due.cut, ask_model=False)
 
-    async def _sweep(self, sweep: Sweep | None, reason: SweepReason) -> None:
-        if sweep is not None:
-            await self._session.record(SweepMade(sweep.masked, sweep.saved, reason))
+    async def _sweep(self, plan: Callable[[], Sweep | None], reason: SweepReason) -> None:
+        def decide() -> list[SweepMade]:
+            sweep = plan()
+            return [SweepMade(sweep.masked, sweep.saved, reason)] if sweep is not None else []
+
+        await self._session.record_decided(decide)
 
     def _start_compaction_if_due(self) -> None:
         policy, _, _ = self._settings()
-        if self._compaction is not None:
+        if self._compacting:
             return
         _, now = self.measure()
         due = planner.handover_due(self._session.transcript, policy, now, self._clock())
@@ -221,17 +234,19 @@ class Engine:
 
     def compact(self, trigger: Trigger, cut: Cut, focus: str = "") -> None:
         """Start a handover beside whatever runs; one at a time."""
-        if self._compaction is None:
+        if not self._compacting:
             work = self._compact(trigger, cut, focus)
             self._compaction = self._scope.start(work, f"compaction {self._session.id}")
+
+    @property
+    def _compacting(self) -> bool:
+        return self._compaction is not None and not self._compaction.done()
 
     async def _compact(self, trigger: Trigger, cut: Cut, focus: str) -> None:
         try:
             await self._compactor.run(trigger, cut, focus)
         except HelixError as error:
             self._session.publish(Trouble(error.what, error.why, error.fix))
-        finally:
-            self._compaction = None
 
     async def settle(self) -> None:
         """Wait for the handover under way, if there is one."""

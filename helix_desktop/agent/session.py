@@ -9,13 +9,27 @@ from helix_desktop.agent.ports import Clock, Store
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import Happened, Listener, Update
 from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.event import AssistantSpoke, Event, Recorded, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Ended,
+    Event,
+    Recorded,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.context.transcript import Transcript
 
 INTERRUPTED = (
     "The app stopped before this call's result was recorded. It may or may not have taken effect: check "
     "before repeating it."
 )
+
+_CUT_OFF = {
+    "stopped": "The user stopped the turn before this call ended.",
+    "failed": "The turn failed before this call ended. It may or may not have taken effect.",
+}
 
 
 class Session:
@@ -30,6 +44,7 @@ class Session:
         self.used, self.window, self.model = 0, 0, ""
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
+        self._pending: set[asyncio.Task[list[Recorded] | HelixError]] = set()
         self._listeners: list[Listener] = []
 
     async def record(
@@ -39,13 +54,41 @@ class Session:
 
         Raises StoreError when the store refused; then nothing was applied.
         """
-        work = self._record(events, contents, recalls)
-        return await asyncio.shield(self._scope.start(work, f"record {self.id}"))
+        return await self.record_decided(lambda: events, contents, recalls)
+
+    async def record_decided(
+        self,
+        decide: Callable[[], Sequence[Event]],
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+    ) -> list[Recorded]:
+        """Like `record`, of the events that `decide` names while nobody else can record (none: do nothing).
+
+        Raises the HelixError by which `decide` refuses.
+        """
+        task = self._scope.start(self._record(decide, contents, recalls), f"record {self.id}")
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+        outcome = await asyncio.shield(task)
+        if isinstance(outcome, HelixError):
+            raise outcome
+        return outcome
+
+    async def quiet(self) -> None:
+        """Wait until all that was given to `record` is a fact or refused, whatever became of its callers."""
+        while self._pending:
+            await asyncio.wait(tuple(self._pending))
 
     async def _record(
-        self, events: Sequence[Event], contents: Sequence[Content], recalls: Sequence[str]
-    ) -> list[Recorded]:
+        self, decide: Callable[[], Sequence[Event]], contents: Sequence[Content], recalls: Sequence[str]
+    ) -> list[Recorded] | HelixError:
         async with self._lock:
+            try:
+                events = decide()
+            except HelixError as refused:  # a value, not a failed task: the caller expects it
+                return refused
+            if not (events or contents or recalls):
+                return []
             now = self._clock()
             first = self.transcript.last_seq + 1
             recorded = [Recorded(first + n, now, event) for n, event in enumerate(events)]
@@ -77,23 +120,31 @@ class Session:
 
     async def mend(self) -> bool:
         """Close what a crash left open: unanswered calls and an unended turn; whether there was any."""
-        if not self.transcript.turn_open:
+        await self.quiet()
+        if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
         await self.close_calls("interrupted")
-        await self.record(TurnEnded("interrupted"))
+        await self.end_turn(TurnEnded("interrupted"))
         return True
 
-    async def close_calls(self, how: str) -> None:
+    async def close_calls(self, how: Ended) -> None:
         """Answer every open call as interrupted, so that the transcript stays valid."""
-        text = INTERRUPTED if how == "interrupted" else "The user stopped the turn before this call ended."
-        answers = [
-            ToolAnswered(
-                call.id, call.name, text, "", 0, 30, 30, first_line=text[:60], ok=False, outcome="interrupted"
-            )
-            for call in self.transcript.open_calls.values()
-        ]
-        if answers:
-            await self.record(*answers)
+        text = _CUT_OFF.get(how, INTERRUPTED)
+        await self.record_decided(
+            lambda: [
+                ToolAnswered(
+                    *(call.id, call.name, text, "", 0, 30, 30),
+                    first_line=text[:60],
+                    ok=False,
+                    outcome="interrupted",
+                )
+                for call in self.transcript.open_calls.values()
+            ]
+        )
+
+    async def end_turn(self, ended: TurnEnded) -> bool:
+        """Record the end of the turn, once; whether there was a turn to end."""
+        return bool(await self.record_decided(lambda: [ended] if self.transcript.turn_open else []))
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Hear every update from now on; call the returned function to stop."""

@@ -57,6 +57,10 @@ class ToolRunner:
         except HelixError as error:
             await self._record(call, _failed(error), self._clock())
             return
+        except Exception as error:
+            log.warning("asking about tool %s failed unexpectedly", call.name, exc_info=True)
+            await self._record(call, _crashed(call, error), self._clock())
+            return
         if ask is None:
             await self._run(call)
             return
@@ -88,7 +92,7 @@ class ToolRunner:
             result = _failed(error)
         except Exception as error:
             log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
-            result = _failed(HelixError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
+            result = _crashed(call, error)
         await self._record(call, result, began)
 
     async def _record(self, call: ToolCall, result: ToolResult, began: int) -> None:
@@ -126,9 +130,17 @@ class ToolRunner:
         tokens, full = await self._counter.count([shown, text])
         policy, frame, _ = self._settings()
         if tokens > frame.info.window * policy.preview_above and policy.enabled and not result.recalled:
-            shown = preview(text, digest, policy.preview_tokens)
+            budget = policy.preview_tokens
+            shown = preview(text, digest, budget)
             (tokens,) = await self._counter.count([shown])
+            if tokens > budget:  # denser than text usually is: one more try, in proportion
+                shown = preview(text, digest, budget * budget // (tokens + tokens // 4))
+                (tokens,) = await self._counter.count([shown])
         return shown, tokens, full
+
+
+def _crashed(call: ToolCall, error: Exception) -> ToolResult:
+    return _failed(HelixError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
 
 
 def _failed(error: HelixError) -> ToolResult:

@@ -19,7 +19,7 @@ _NOTE = (
 _WINDOW_SHARE_OF_USER_TEXT = 0.16  # 20,000 of 128,000 tokens: a smaller window gives proportionally less
 _HEADING = re.compile(r"^\s*#{1,6}\s*(?:\d+[.)]\s*)?(.+?)\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
-_SOURCES = re.compile(r"\s*\[((?:e\d+)(?:\s*[,;]\s*e\d+)*)\]\s*\.?$")
+_SOURCES = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]\s*\.?$")
 _EMPTY = re.compile(r"^\(?(none|nothing|n/a|nothing (?:recorded|yet))\.?\)?$", re.IGNORECASE)
 
 
