@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """Words of a menu entry, its keys as portable text, whether it can be checked, and a hint instead of keys."""
+    """Words of a menu entry, its keys as portable text, if it can be checked, and a hint instead of keys."""
 
     text: str
     keys: tuple[str, ...] = ()

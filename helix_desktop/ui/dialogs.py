@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.ui.theme import Theme
@@ -50,6 +51,11 @@ class Question(QDialog):
         if first is not None:
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(column(face, 10, buttons, margins=(20, 18, 20, 16)))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be as high as the wrapped words need."""
+        super().showEvent(event)
+        self.setFixedHeight(self.heightForWidth(self.width()))
 
     def _take(self, answer: str) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""The window's frame: menus, rail, sidebar, top bar, centre, inspector; it shows places and forwards intents."""
+"""The window's frame: menus, rail, sidebar, top bar, centre, inspector; shows places, forwards intents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from helix_desktop.ui.actions import make_actions
 from helix_desktop.ui.frame.banner import BannerArea
 from helix_desktop.ui.frame.jobs import JobLines
+from helix_desktop.ui.frame.keyboard import connect_editing, focus_next
 from helix_desktop.ui.frame.keys import KeysDialog
 from helix_desktop.ui.frame.menus import fill_menu_bar, more_menu
 from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
@@ -41,7 +42,7 @@ _SIDEBAR_NEEDS_PX = 760
 _DOUBLE_ESC_MS = 700
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
-_FIRST_WIDTHS = (276, 868, 296)
+_FIRST_WIDTHS = (268, 826, 282)
 
 
 @runtime_checkable
@@ -151,14 +152,7 @@ class MainWindow(QMainWindow):
             self._pages, (actions.show_chat, actions.show_cache, actions.show_timeline), strict=True
         ):
             action.triggered.connect(lambda _=False, name=page: self.show_page(name))
-        for edit, keys in (
-            (actions.undo, QKeySequence.StandardKey.Undo),
-            (actions.redo, QKeySequence.StandardKey.Redo),
-            (actions.cut, QKeySequence.StandardKey.Cut),
-            (actions.copy, QKeySequence.StandardKey.Copy),
-            (actions.paste, QKeySequence.StandardKey.Paste),
-        ):
-            edit.triggered.connect(lambda _=False, key=keys: self._press(key))
+        connect_editing(actions)
         bar.page_chosen.connect(self.show_page)
         bar.inspector_requested.connect(actions.toggle_inspector.trigger)
         bar.sidebar_requested.connect(actions.toggle_sidebar.trigger)
@@ -259,17 +253,7 @@ class MainWindow(QMainWindow):
 
     def focus_next_pane(self) -> None:
         """Move the keyboard to the next pane that is shown: rail, sidebar, centre, inspector."""
-        panes = [
-            pane for pane in (self.rail, self.sidebar, self._centre, self._inspector) if pane.isVisible()
-        ]
-        here = next(
-            (at for at, pane in enumerate(panes) if pane.isAncestorOf(self.focusWidget() or self)), -1
-        )
-        for step in range(1, len(panes) + 1):
-            target = _first_focus(panes[(here + step) % len(panes)])
-            if target is not None:
-                target.setFocus(Qt.FocusReason.ShortcutFocusReason)
-                return
+        focus_next((self.rail, self.sidebar, self._centre, self._inspector))
 
     def allow_close(self) -> None:
         """Close for good: everything that the window showed has ended."""
@@ -278,14 +262,20 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout and ask; close only when it was allowed."""
-        self._memory.remember("geometry", self.saveGeometry().data())
-        self._memory.remember("splitter", self._splitter.saveState().data())
+        self._memory.remember("geometry", bytes(self.saveGeometry().data()))
+        self._memory.remember("splitter", bytes(self._splitter.saveState().data()))
         if self._may_close:
             self._keys.close()
             event.accept()
             return
         event.ignore()
         self.closing.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Keep the first focus off the rail, where Qt would put it and paint a ring that nobody asked for."""
+        super().showEvent(event)
+        if QApplication.focusWidget() is None:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Stop the agent on Esc Esc, when nothing in focus wanted the keys."""
@@ -329,29 +319,10 @@ class MainWindow(QMainWindow):
 
     def _apply_panes(self, sidebar: bool, inspector: bool) -> None:
         working = self._place == "work"
+        sidebar = sidebar and self._place != "welcome"
         self.sidebar.setVisible(sidebar)
         self._inspector.setVisible(inspector and working)
-        self.top_bar.sidebar.setVisible(not sidebar)
+        self.top_bar.sidebar.setVisible(not sidebar and self._place != "welcome")
         self.commands.toggle_sidebar.setChecked(sidebar)
         self.commands.toggle_inspector.setChecked(inspector and working)
         self.commands.toggle_inspector.setEnabled(working)
-
-    def _press(self, keys: QKeySequence.StandardKey) -> None:
-        """Press standard keys on the widget in focus, so that each widget answers in its own way."""
-        target = self.focusWidget()
-        if target is None:
-            return
-        chord = QKeySequence(keys)[0]
-        for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
-            QApplication.sendEvent(target, QKeyEvent(kind, chord.key(), chord.keyboardModifiers()))
-
-
-def _first_focus(pane: QWidget) -> QWidget | None:
-    """The first widget in a pane that takes the keyboard."""
-    widget = pane.nextInFocusChain()
-    while widget is not pane:
-        takes = widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value
-        if pane.isAncestorOf(widget) and takes and widget.isVisible() and widget.isEnabled():
-            return widget
-        widget = widget.nextInFocusChain()
-    return None

@@ -1,7 +1,7 @@
 """Theme tokens become one palette and one style sheet; the system's light or dark is followed live.
 
-Widgets are styled by two dynamic properties: `kind` on buttons (primary, outline, ghost, danger, link) and `role` on
-labels and frames (title, muted, card, ...). No colour stands anywhere else.
+Widgets are styled by two dynamic properties: `kind` on buttons (primary, danger, link, segment, ...) and
+`role` on labels and frames (title, muted, card, ...). No colour stands anywhere else.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ QWidget#centre { background: $canvas; }
 QWidget#inspector_pane { background: $side; border: 0; border-left: 1px solid $border; }
 QWidget#top_bar { background: $canvas; border: 0; border-bottom: 1px solid $border; }
 QWidget#jobs { background: $raised; border: 0; border-top: 1px solid $border; }
+QWidget#settings_footer { background: $raised; border: 0; border-top: 1px solid $border; }
 QWidget#settings_nav { background: $side; border: 0; border-right: 1px solid $border; }
 QFrame[role="card"] { background: $surface; border: 1px solid $border; border-radius: 12px; }
 QFrame[role="well"] { background: $raised; border: 1px solid $border; border-radius: 10px; }
@@ -62,9 +63,9 @@ QFrame[role="line"] { background: $border; border: 0; max-height: 1px; min-heigh
 QFrame[role="segments"] { background: $rail; border: 0; border-radius: 9px; }
 QFrame[role="popup"] { background: $surface; border: 1px solid $border_strong; border-radius: 12px; }
 QFrame[role="banner"] { border: 1px solid $border; border-radius: 10px; background: $raised; }
-QFrame[role="banner"][level="error"] { background: $error_soft; border-color: $error; }
-QFrame[role="banner"][level="warning"] { background: $warn_soft; border-color: $warn; }
-QFrame[role="banner"][level="info"] { background: $accent_soft; border-color: $accent; }
+QFrame[role="banner"][level="error"] { background: $error_soft; border-color: $error_edge; }
+QFrame[role="banner"][level="warning"] { background: $warn_soft; border-color: $warn_edge; }
+QFrame[role="banner"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
 QSplitter::handle { background: transparent; }
 QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; border: 0; }
 QStatusBar { background: $side; color: $muted; }
@@ -86,8 +87,6 @@ QLabel[role="ok"] { color: $ok; font-size: ${px12}px; }
 QLabel[role="warn"] { color: $warn; font-size: ${px12}px; }
 QLabel[role="error"] { color: $error; font-size: ${px12}px; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${px12}px; color: $muted; }
-QLabel[role="badge"] { background: $warn_soft; color: $warn; font-size: ${px11}px; font-weight: 600;
-    border-radius: 9px; padding: 1px 8px; }
 QLabel[role="key"] { background: $surface; color: $muted; font-size: ${px11}px; font-weight: 500;
     border: 1px solid $border_strong; border-radius: 5px; padding: 1px 6px; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px 8px; }
@@ -100,14 +99,16 @@ QPushButton:hover { background: $hover; }
 QPushButton:pressed { background: $selection; }
 QPushButton:focus { border: 2px solid $accent; padding: 5px 12px; }
 QPushButton:disabled { color: $faint; background: $raised; border-color: $border; }
-QPushButton:default, QPushButton[kind="primary"] { background: $accent; color: $on_accent; border: 1px solid $accent;
+QPushButton:default, QPushButton[kind="primary"] { background: $accent; color: $on_accent;
+    border: 1px solid $accent;
     font-weight: 600; }
 QPushButton:default:hover, QPushButton[kind="primary"]:hover { background: $accent_hover; }
 QPushButton:default:focus, QPushButton[kind="primary"]:focus { border: 2px solid $text; }
 QPushButton[kind="primary"]:disabled { background: $raised; color: $faint; border-color: $border; }
 QPushButton[kind="danger"] { color: $error; }
 QPushButton[kind="danger"]:hover { background: $error_soft; }
-QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; color: $accent_text; padding: 3px 5px; }
+QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; color: $accent_text;
+    padding: 3px 5px; }
 QPushButton[kind="link"]:hover { background: $accent_soft; }
 QPushButton[kind="link"]:focus { border: 2px solid $accent; }
 QPushButton[kind="name"] { background: transparent; border: 2px solid transparent; font-size: ${px15}px;
@@ -115,16 +116,19 @@ QPushButton[kind="name"] { background: transparent; border: 2px solid transparen
 QPushButton[kind="name"]:hover { background: $hover; }
 QPushButton[kind="name"]:focus { border: 2px solid $accent; }
 QPushButton[kind="segment"] { background: transparent; border: 2px solid transparent; border-radius: 7px;
-    color: $muted; padding: 3px 10px; font-weight: 500; }
+    color: $muted; padding: 3px 8px; font-weight: 500; }
 QPushButton[kind="segment"]:hover { color: $text; }
 QPushButton[kind="segment"]:checked { background: $segment_on; color: $text; font-weight: 600; }
 QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
-QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent; border-radius: 8px; color: $muted;
+QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent; border-radius: 8px;
+    color: $muted;
     padding: 6px 10px; text-align: left; font-weight: 500; }
 QPushButton[kind="nav"]:hover { background: $hover; color: $text; }
 QPushButton[kind="nav"]:checked { background: $selection; color: $text; font-weight: 600; }
 QPushButton[kind="nav"]:focus { border: 2px solid $accent; }
-QToolButton { background: transparent; border: 2px solid transparent; border-radius: 8px; padding: 3px; color: $muted; }
+QPushButton::menu-indicator { image: none; width: 0; }
+QToolButton { background: transparent; border: 2px solid transparent; border-radius: 8px; padding: 3px;
+    color: $muted; }
 QToolButton:hover { background: $hover; }
 QToolButton:pressed, QToolButton:checked { background: $selection; }
 QToolButton:focus { border: 2px solid $accent; }
@@ -135,8 +139,8 @@ QToolButton[kind="tile"]:hover { background: $border_strong; }
 
 _FIELDS = """
 QLineEdit, QTextEdit, QPlainTextEdit, QComboBox, QAbstractSpinBox { background: $surface; color: $text;
-    border: 1px solid $border_strong; border-radius: 8px; padding: 6px 9px; selection-background-color: $text_selection;
-    selection-color: $text; }
+    border: 1px solid $border_strong; border-radius: 8px; padding: 6px 9px;
+    selection-background-color: $text_selection; selection-color: $text; placeholder-text-color: $faint; }
 QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstractSpinBox:focus {
     border: 2px solid $accent; padding: 5px 8px; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
@@ -151,7 +155,8 @@ QComboBox:focus { padding-right: 27px; }
 QComboBox::drop-down { border: 0; width: 26px; }
 QComboBox::down-arrow { image: none; width: 0; height: 0; }
 QComboBox QLineEdit { border: 0; padding: 0; background: transparent; }
-QComboBox QAbstractItemView { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px;
+QComboBox QAbstractItemView { background: $surface; color: $text; border: 1px solid $border_strong;
+    padding: 4px;
     selection-background-color: $selection; selection-color: $text; outline: 0; }
 QComboBox QAbstractItemView::item { min-height: 26px; border-radius: 6px; padding: 0 6px; }
 """
@@ -173,13 +178,20 @@ _VIEWS = """
 QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text;
     selection-background-color: $selection; selection-color: $text; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
+QListWidget[kind="cards"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px; padding: 4px; }
+QListWidget[kind="cards"]:focus { border: 2px solid $accent; padding: 3px; }
+QListWidget[kind="cards"]::item { padding: 7px 8px; border-radius: 7px; color: $text; }
+QListWidget[kind="cards"]::item:hover { background: $hover; }
+QListWidget[kind="cards"]::item:selected { background: $selection; color: $text; }
 QHeaderView { background: transparent; border: 0; }
 QHeaderView::section { background: $canvas; color: $faint; border: 0; border-bottom: 1px solid $border;
     padding: 6px 10px; font-size: ${px11}px; font-weight: 600; }
 QScrollBar:vertical { background: transparent; width: 12px; margin: 0; border: 0; }
 QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; border: 0; }
-QScrollBar::handle:vertical { background: $scrollbar; border-radius: 3px; min-height: 36px; margin: 2px 3px; }
-QScrollBar::handle:horizontal { background: $scrollbar; border-radius: 3px; min-width: 36px; margin: 3px 2px; }
+QScrollBar::handle:vertical { background: $scrollbar; border-radius: 3px; min-height: 36px;
+    margin: 2px 3px; }
+QScrollBar::handle:horizontal { background: $scrollbar; border-radius: 3px; min-width: 36px;
+    margin: 3px 2px; }
 QScrollBar::handle:hover { background: $faint; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
@@ -223,6 +235,8 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     scale = text_px / fonts.BASE_PX
     tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
+    for ink in ("error", "warn", "accent"):
+        tokens[f"{ink}_edge"] = _mixed(str(tokens[f"{ink}_soft"]), str(tokens[ink]), 0.3)
     # Three tones that differ in more than brightness between the themes.
     tokens["segment_on"] = theme.hover if theme.dark else theme.surface
     tokens["tile"] = theme.hover if theme.dark else theme.seg_free
@@ -237,6 +251,13 @@ def apply(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None
     app.setFont(fonts.base(text_px))
     app.setPalette(palette(theme))
     app.setStyleSheet(stylesheet(theme, text_px))
+
+
+def _mixed(ground: str, ink: str, share: float) -> str:
+    """A ground with a share (0..1) of an ink in it, as #rrggbb."""
+    a, b = QColor(ground), QColor(ink)
+    parts = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
+    return QColor(*(round(x + (y - x) * share) for x, y in parts)).name()
 
 
 class Appearance(QObject):

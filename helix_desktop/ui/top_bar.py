@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
 
+from helix_desktop.ui import fonts
 from helix_desktop.ui.frame.gauge import GaugePill
-from helix_desktop.ui.frame.rows import GaugeState, SessionHeader, messages_text
+from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, SessionHeader, messages_text
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import Dot, ElidedLabel, IconButton, column, label, row
+from helix_desktop.ui.widgets import Badge, Dot, ElidedLabel, IconButton, column, row
 
 PageName = Literal["chat", "cache", "timeline"]
 PAGES: tuple[tuple[PageName, str, str], ...] = (
@@ -22,8 +23,10 @@ PAGES: tuple[tuple[PageName, str, str], ...] = (
 )
 DEMO_BADGE = "Offline demo model"
 
-_TITLE_PX = 190
-"""Room that the title keeps, in pixels, before anything else is shortened."""
+_TITLE_PX = (120, 221)
+"""Least and most room in pixels that the title keeps before anything else is shortened."""
+_SEGMENT_PX = 37
+_WORD_GAP_PX = 5
 
 
 class EditableTitle(QStackedWidget):
@@ -52,6 +55,10 @@ class EditableTitle(QStackedWidget):
     def title(self) -> str:
         """The whole title."""
         return self._shown.whole()
+
+    def whole_width(self) -> int:
+        """Width in pixels that the whole title takes."""
+        return self._shown.whole_width()
 
     def edit(self) -> None:
         """Begin to edit, all text selected."""
@@ -117,8 +124,15 @@ class PageSwitch(QFrame):
         self._buttons[page].setChecked(True)
         self.tint(self._theme)
 
+    def width_at(self, short: bool) -> int:
+        """Width in pixels with icons alone, or with words too."""
+        metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
+        words = 0 if short else sum(metrics.horizontalAdvance(text) + _WORD_GAP_PX for _, text, _ in PAGES)
+        return round(len(PAGES) * _SEGMENT_PX + words) + 10
+
     def set_short(self, short: bool) -> None:
         """Show icons without words where room is narrow."""
+        self.setFixedWidth(self.width_at(short))
         for name, text, _ in PAGES:
             self._buttons[name].setText("" if short else text)
             self._buttons[name].setToolTip(text if short else "")
@@ -151,7 +165,7 @@ class TopBar(QWidget):
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         self._dot = Dot("seg_assistant")
-        self._badge = label(DEMO_BADGE, "badge")
+        self._badge = Badge(DEMO_BADGE)
         self._badge.setToolTip(
             "A script that ships with the app answers here; no model and no network are used."
         )
@@ -166,7 +180,6 @@ class TopBar(QWidget):
         self.inspector.clicked.connect(self.inspector_requested)
         self.sidebar = IconButton("panel-left", "Show the sidebar (Ctrl+B)")
         self.sidebar.clicked.connect(self.sidebar_requested)
-        self.sidebar.hide()
         self.more = IconButton("ellipsis", "More")
         self.more.setMenu(more)
         self._arrange()
@@ -195,8 +208,8 @@ class TopBar(QWidget):
         self._dot.set_ink("seg_assistant" if header and header.running else "border_strong")
         self._dot.setVisible(header is not None)
         self._badge.setVisible(header is not None and header.demo)
-        self._status.set_whole(self._status_text(header))
-        for part in (self.pages, self.gauge, self.compact):
+        self._status.set_whole(*self._status_texts(header))
+        for part in (self.pages, self.gauge, self.compact, self.inspector):
             part.setVisible(header is not None)
         self._shorten()
 
@@ -219,32 +232,29 @@ class TopBar(QWidget):
         self._shorten()
 
     @staticmethod
-    def _status_text(header: SessionHeader | None) -> str:
+    def _status_texts(header: SessionHeader | None) -> tuple[str, ...]:
+        """The status in words, the longest first."""
         if header is None:
-            return "No session open"
+            return ("No session open",)
         state = "Running" if header.running else "Ready"
-        model = "" if header.demo else header.model
-        return " · ".join(part for part in (state, model, messages_text(header.messages)) if part)
+        model = (header.model,) if header.model and not header.demo else ()
+        count = messages_text(header.messages)
+        return " · ".join((state, *model, count)), " · ".join((state, *model)), state
 
     def _shorten(self) -> None:
         """Take away words, least needed first, until the title has its room; icons stay."""
         if not self.gauge.isVisibleTo(self):
             return
-        buttons = 3 * 34 + (40 if self.sidebar.isVisibleTo(self) else 0)
-        spare = (
-            self.width()
-            - 32
-            - 40
-            - buttons
-            - min(_TITLE_PX, 60 + self.title.fontMetrics().horizontalAdvance("M") * 20)
-        )
-        self.pages.set_short(False)
-        long, short = self.pages.sizeHint().width(), 3 * 44 + 8
-        for detail, pages_short in ((2, False), (1, False), (0, False), (1, True), (0, True)):
-            if self.gauge.width_at(detail) + (short if pages_short else long) <= spare or (
-                detail,
-                pages_short,
-            ) == (0, True):
-                self.gauge.set_detail(detail)
-                self.pages.set_short(pages_short)
-                return
+        fixed = 32 + 3 * 10 + 3 * 30 + 2 * 3 + (40 if self.sidebar.isVisibleTo(self) else 0)
+        title = max(_TITLE_PX[0], min(self.title.whole_width(), _TITLE_PX[1]))
+        spare = self.width() - fixed - title
+        choices: tuple[tuple[GaugeDetail, bool], ...] = (
+            ("way", False), ("tokens", False), ("tokens", True), ("share", False), ("share", True),
+        )  # fmt: skip
+        for detail, brief in choices:
+            if self.gauge.width_at(detail) + self.pages.width_at(brief) <= spare:
+                break
+        self.gauge.set_detail(detail)
+        self.pages.set_short(brief)
+        narrow = brief and detail == "share"
+        self._badge.set_text("Demo" if narrow else DEMO_BADGE)

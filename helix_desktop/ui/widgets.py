@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.ui import fonts
 from helix_desktop.ui.icons import icon, pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 
@@ -88,6 +89,16 @@ def restyle(widget: QWidget, name: str, value: object) -> None:
     widget.setProperty(name, value)
     widget.style().unpolish(widget)
     widget.style().polish(widget)
+
+
+def empty_layout(layout: QLayout) -> None:
+    """Take all widgets out of a layout and let them go."""
+    while layout.count():
+        item = layout.takeAt(0)
+        widget = item.widget() if item else None
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
 
 
 def card(layout: QLayout, role: str = "card") -> QFrame:
@@ -188,6 +199,7 @@ class ElidedLabel(QLabel):
         """Show a text in one of the style sheet's roles."""
         super().__init__()
         self._whole = ""
+        self._shorter: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -197,9 +209,10 @@ class ElidedLabel(QLabel):
         """The text before shortening."""
         return self._whole
 
-    def set_whole(self, text: str) -> None:
-        """Show a text, shortened where it must be."""
+    def set_whole(self, text: str, *shorter: str) -> None:
+        """Show a text; where it does not fit, the first shorter one that does, else its beginning."""
         self._whole = text
+        self._shorter = shorter
         self.setAccessibleName(text)
         self._shorten()
 
@@ -213,7 +226,10 @@ class ElidedLabel(QLabel):
         self._shorten()
 
     def _shorten(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(self.width(), 0))
+        metrics, room = self.fontMetrics(), max(self.width(), 0)
+        fitting = (text for text in (self._whole, *self._shorter) if metrics.horizontalAdvance(text) <= room)
+        last = (self._whole, *self._shorter)[-1]
+        shown = next(fitting, "") or metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
         self.setText(shown)
         self.setToolTip(self._whole if shown != self._whole else "")
 
@@ -245,6 +261,56 @@ class Dot(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(getattr(self._theme, self._ink)))
         painter.drawEllipse(QRectF(self.rect()))
+
+
+class Badge(QWidget):
+    """A pill with a short text, in a token's colour on its soft ground."""
+
+    def __init__(self, text: str, ink: str = "warn") -> None:
+        """`ink` is a token that has a soft twin: ok, warn or error; or "accent"."""
+        super().__init__()
+        self._text = ""
+        self._ink = ink
+        self._theme = LIGHT
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.set_text(text)
+
+    def text(self) -> str:
+        """The text on the pill."""
+        return self._text
+
+    def set_text(self, text: str) -> None:
+        """Show another text."""
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self.updateGeometry()
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        """Room for the text and round ends."""
+        metrics = QFontMetricsF(self._font())
+        return QSize(round(metrics.horizontalAdvance(self._text)) + 17, round(metrics.height()) + 4)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint ground and text."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(self._theme, f"{self._ink}_soft")))
+        painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
+        painter.setFont(self._font())
+        ink = "accent_text" if self._ink == "accent" else self._ink
+        painter.setPen(QColor(getattr(self._theme, ink)))
+        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, self._text)
+
+    def _font(self) -> QFont:
+        return fonts.sized(self.font(), 11, QFont.Weight.DemiBold)
 
 
 class Combo(QComboBox):
@@ -287,9 +353,8 @@ class Switch(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Room for the switch and its text."""
-        return QSize(
-            48 + self.fontMetrics().horizontalAdvance(self.text()), max(26, self.fontMetrics().height() + 6)
-        )
+        metrics = self.fontMetrics()
+        return QSize(48 + metrics.horizontalAdvance(self.text()), max(26, metrics.height() + 6))
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""

@@ -7,10 +7,10 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from helix_desktop.ui import fonts
-from helix_desktop.ui.frame.rows import GaugeState, gauge_text
+from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.ui.theme import LIGHT, Theme
 
-_BAR_PX = 46
+_BAR_PX = 38
 
 
 class GaugePill(QAbstractButton):
@@ -20,7 +20,7 @@ class GaugePill(QAbstractButton):
         """Start without a number."""
         super().__init__()
         self._state = GaugeState(0, 0, True, "", 0.85, "off")
-        self._detail = 2
+        self._detail: GaugeDetail = "way"
         self._theme = LIGHT
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -41,17 +41,17 @@ class GaugePill(QAbstractButton):
         """The words on the pill at its present detail."""
         return gauge_text(self._state, self._detail)
 
-    def set_detail(self, detail: int) -> None:
-        """Say less (0) or more (2), as there is room."""
+    def set_detail(self, detail: GaugeDetail) -> None:
+        """Say as much as there is room for."""
         if detail != self._detail:
             self._detail = detail
             self.updateGeometry()
             self.update()
 
-    def width_at(self, detail: int) -> int:
+    def width_at(self, detail: GaugeDetail) -> int:
         """Width in pixels that the pill takes at a detail."""
         words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(self._state, detail))
-        return int(12 + _BAR_PX + 9 + words + 13)
+        return int(12 + _BAR_PX + 8 + words + 12)
 
     def sizeHint(self) -> QSize:
         """Room for bar and words."""
@@ -76,7 +76,7 @@ class GaugePill(QAbstractButton):
         painter.setPen(
             QColor(self._theme.text if self._state.state in {"near", "over"} else self._theme.muted)
         )
-        left = 12 + _BAR_PX + 9
+        left = 12 + _BAR_PX + 8
         room = QRectF(left, 0, self.width() - left, self.height())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
 

@@ -28,16 +28,10 @@ class _JobLine(QWidget):
         self._bar.setFixedWidth(120)
         self._cancel = PushButton("Cancel", "link")
         self._cancel.clicked.connect(lambda: self.cancelled.emit(self._id))
-        self.setLayout(
-            row(
-                IconLabel("loader-circle", px=14),
-                self._text,
-                self._bar,
-                self._cancel,
-                margins=(20, 3, 12, 3),
-                gap=9,
-            )
-        )
+        face = IconLabel("loader-circle", px=14)
+        line = row(face, self._text, self._bar, self._cancel, margins=(20, 3, 12, 3), gap=9)
+        line.setStretch(1, 1)
+        self.setLayout(line)
         self.show_job(job)
 
     def show_job(self, job: JobRow) -> None:

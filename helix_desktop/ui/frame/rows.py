@@ -7,6 +7,10 @@ from typing import Literal
 
 Pressure = Literal["calm", "near", "over", "off"]
 Level = Literal["error", "warning", "info"]
+GaugeDetail = Literal["share", "tokens", "way"]
+
+_THOUSAND, _MILLION = 1_000, 1_000_000
+_NO_DECIMALS_FROM = 99_950  # from here one decimal would read 100.0k
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +80,23 @@ class Banner:
 
 def tokens_text(tokens: int) -> str:
     """A token count in at most five signs: 812, 14.6k, 128k, 1.2M."""
-    if tokens < 1_000:
+    if tokens < _THOUSAND:
         return str(tokens)
-    if tokens < 999_500:
-        thousands = tokens / 1_000
-        return f"{thousands:.0f}k" if thousands >= 99.95 or tokens % 1_000 == 0 else f"{thousands:.1f}k"
-    return f"{tokens / 1_000_000:.1f}M"
+    if tokens >= _MILLION - _THOUSAND // 2:
+        return f"{tokens / _MILLION:.1f}M"
+    digits = 0 if tokens >= _NO_DECIMALS_FROM or tokens % _THOUSAND == 0 else 1
+    return f"{tokens / _THOUSAND:.{digits}f}k"
 
 
-def gauge_text(state: GaugeState, detail: int = 2) -> str:
-    """The gauge in words; detail 0: share, 1: share and tokens, 2: also the way to the threshold."""
+def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
+    """The gauge in words: the share; with tokens also used and window; with the way also what is left."""
     if state.window <= 0:
         return "Window unknown"
     about = "≈ " if state.estimated else ""
     text = f"{about}{state.share * 100:.0f} %"
-    if detail >= 1:
+    if detail != "share":
         text += f" · {tokens_text(state.used)} / {tokens_text(state.window)}"
-    if detail >= 2:
+    if detail == "way":
         text += {
             "off": " · compaction off",
             "over": " · compacts now",

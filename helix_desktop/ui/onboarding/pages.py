@@ -14,6 +14,31 @@ from helix_desktop.ui.widgets import Part, PushButton, card, column, label, row
 _CARDS_PX = 800
 _STACK_BELOW_PX = 700
 _NARROW_PX = 460
+_WAYS = (
+    (
+        "play",
+        "Try the guided sample",
+        "A prepared project and the offline demo model: no key, no network. "
+        "See outputs leave the window and come back.",
+        "Start the sample",
+        "primary",
+    ),
+    (
+        "folder-open",
+        "Open a folder",
+        "A project becomes a workspace with its own cache, sessions and rules. Drop it here, or choose it.",
+        "Open folder…",
+        "",
+    ),
+    (
+        "plug",
+        "Add a model provider",
+        "OpenAI, Ollama, LM Studio, llama.cpp, vLLM, OpenRouter, or any server that speaks Chat Completions.",
+        "Add provider…",
+        "",
+    ),
+)
+"""Icon, title, words, button and its kind: the three ways to begin."""
 
 
 class IconTile(QWidget):
@@ -98,20 +123,15 @@ class WelcomePage(QWidget):
         super().__init__()
         self.setAcceptDrops(True)
         self._cards = row(gap=14)
-        for parts, asked in (
-            (("play", "Try the guided sample", "A prepared project and the offline demo model: no key, no network. "
-              "See outputs leave the window and come back.", "Start the sample", "primary"), self.sample_requested),
-            (("folder-open", "Open a folder", "Your project becomes a workspace with its own cache, sessions and "
-              "rules. Drop it here, or choose it.", "Open folder…", ""), self.folder_requested),
-            (("plug", "Add a model provider", "OpenAI, Ollama, LM Studio, llama.cpp, vLLM, OpenRouter, or any server "
-              "that speaks Chat Completions.", "Add provider…", ""), self.provider_requested),
-        ):  # fmt: skip
+        for parts, asked in zip(
+            _WAYS, (self.sample_requested, self.folder_requested, self.provider_requested), strict=True
+        ):
             framed, button = self._card(*parts)
             button.clicked.connect(asked)
             self._cards.addWidget(framed, 1)
         lead = label(
-            "An agent whose context is kept small, kept whole, and kept in sight. Large outputs leave the window as "
-            "SHA-256 markers and come back byte for byte.",
+            "An agent whose context is kept small, kept whole, and kept in sight. "
+            "Large outputs leave the window as SHA-256 markers and come back byte for byte.",
             "lead",
             wrap=True,
         )
@@ -126,8 +146,11 @@ class WelcomePage(QWidget):
         button = PushButton(action, kind)
         words = label(text, "muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
-        body = column(_start(IconTile(icon_name)), 4, label(title, "title"), words, 6, None, _start(button), gap=6,
-                      margins=(18, 18, 18, 18))  # fmt: skip
+        body = column(
+            *(_start(IconTile(icon_name)), 4, label(title, "title"), words, 6, None, _start(button)),
+            gap=6,
+            margins=(18, 18, 18, 18),
+        )
         return card(body), button
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -172,9 +195,8 @@ class NoSessionPage(QWidget):
 
     def show_workspace(self, name: str, sessions: int) -> None:
         """Say for which workspace; `sessions` is how many it has."""
-        self._title.setText(
-            f"No session in {name} yet." if sessions == 0 else f"{name}: choose a session, or begin one."
-        )
+        chosen = f"{name}: choose a session, or begin one."
+        self._title.setText(chosen if sessions else f"No session in {name} yet.")
 
 
 class MissingFolderPage(QWidget):
@@ -191,8 +213,8 @@ class MissingFolderPage(QWidget):
         self._path = label("", "mono", wrap=True)
         self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         safe = label(
-            "Sessions, cache and timeline are safe: they are kept apart from the folder. If it was moved, say where it "
-            "is now; the workspace stays the same.",
+            "Sessions, cache and timeline are safe: they are kept apart from the folder. "
+            "If it was moved, say where it is now; the workspace stays the same.",
             "muted",
             wrap=True,
         )

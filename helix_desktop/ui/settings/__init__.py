@@ -1,1 +1,1 @@
-"""The settings pages."""
+"""Settings: providers, appearance, the workspace's context policy and permissions, about."""

@@ -60,12 +60,12 @@ class SessionItem:
 
 
 def color_of(workspace_id: str) -> str:
-    """The colour that belongs to a workspace id, the same on every machine."""
+    """The colour of a workspace id, the same on every machine."""
     return WORKSPACE_COLORS[hashlib.sha256(workspace_id.encode()).digest()[0] % len(WORKSPACE_COLORS)]
 
 
 def initials_of(name: str) -> str:
-    """One or two signs that stand for a name: the first of two words, or of one word and its second letter."""
+    """One or two signs for a name: the initials of its first two words, or one word's first two letters."""
     words = [word for word in name.replace("-", " ").replace("_", " ").replace(".", " ").split() if word]
     if not words:
         return "?"

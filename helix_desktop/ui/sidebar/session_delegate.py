@@ -35,14 +35,14 @@ class SessionDelegate(QStyledItemDelegate):
         entry = index.data(ITEM_ROLE)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        whole = QRectF(option.rect)  # type: ignore[attr-defined]  # PySide's stubs leave out rect and state
+        whole = QRectF(option.rect)
         if isinstance(entry, str):
             painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
             painter.setPen(QColor(self.theme.faint))
             painter.drawText(whole.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, entry)
         elif isinstance(entry, SessionItem):
             box = whole.adjusted(8, 1, -8, -1)
-            self._paint_ground(painter, box, entry, option.state)  # type: ignore[attr-defined]  # as above
+            self._paint_ground(painter, box, entry, option.state)
             self._paint_title(painter, box, entry, str(index.data(WHEN_ROLE)))
             self._paint_second_line(painter, box, entry)
         painter.restore()
@@ -56,7 +56,7 @@ class SessionDelegate(QStyledItemDelegate):
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
         """Lay the field over the title."""
-        area: QRect = option.rect  # type: ignore[attr-defined]  # PySide's stubs leave out rect
+        area: QRect = option.rect
         editor.setGeometry(area.adjusted(12, 3, -12, -max(3, area.height() - 36)))
 
     def _paint_ground(

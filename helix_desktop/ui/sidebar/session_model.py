@@ -33,7 +33,7 @@ class SessionModel(QAbstractListModel):
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped by day as seen from a local `now`.
 
-        When only their contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
+        When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
         """
         self._items = newest_first(items)
         self._now = now

@@ -105,7 +105,7 @@ class Sidebar(QFrame):
 
     def _nothing_found_page(self) -> QWidget:
         button = PushButton("Clear the search")
-        button.clicked.connect(lambda: self.search.clear())
+        button.clicked.connect(self.search.clear)
         page = QWidget()
         words = label("No session has these words in its title.", "muted", wrap=True)
         page.setLayout(column(words, row(button, None), None, margins=(20, 18, 20, 0), gap=10))

@@ -46,8 +46,8 @@ class _Delegate(QStyledItemDelegate):
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(option.rect).adjusted(0, 1, 0, -1)  # type: ignore[attr-defined]  # PySide's stubs leave out rect
-        if option.state & QStyle.StateFlag.State_Selected:  # type: ignore[attr-defined]  # and state
+        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
+        if option.state & QStyle.StateFlag.State_Selected:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(self.theme.selection))
             painter.drawRoundedRect(box, 9, 9)
@@ -78,12 +78,12 @@ class _Delegate(QStyledItemDelegate):
     def _paint_words(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow, right: float) -> None:
         x = box.x() + 53
         room = right - x - 12
-        for text, px, weight, ink, top in (
-            (workspace.name, 13, QFont.Weight.DemiBold, self.theme.text, 0.14),
-            (workspace.path, 12, QFont.Weight.Normal, self.theme.muted, 0.5),
+        right_end, middle = Qt.TextElideMode.ElideRight, Qt.TextElideMode.ElideMiddle
+        for text, px, weight, ink, top, side in (
+            (workspace.name, 13, QFont.Weight.DemiBold, self.theme.text, 0.14, right_end),
+            (workspace.path, 12, QFont.Weight.Normal, self.theme.muted, 0.5, middle),
         ):
             font = fonts.sized(self._view.font(), px, weight)
-            side = Qt.TextElideMode.ElideRight if top < 0.5 else Qt.TextElideMode.ElideMiddle
             painter.setFont(font)
             painter.setPen(QColor(ink))
             place = QRectF(x, box.y() + box.height() * top, room, box.height() * 0.36)
@@ -100,6 +100,7 @@ class Switcher(QFrame):
     def __init__(self, parent: QWidget) -> None:
         """Belong to a window; start hidden."""
         super().__init__(parent)
+        self._window = parent
         self.setProperty("role", "popup")
         self.setAccessibleName("Switch workspace")
         self._workspaces: tuple[WorkspaceRow, ...] = ()
@@ -117,8 +118,12 @@ class Switcher(QFrame):
         self.list.setItemDelegate(self._look)
         self.list.clicked.connect(lambda _: self._go())
         self._empty = label("No workspace has these words in its name or path.", "muted", wrap=True)
-        keys = row(label("↑ ↓", "key"), label("move", "faint"), 6, label("Enter", "key"), label("open", "faint"),
-                   6, label("Esc", "key"), label("close", "faint"), None, gap=6)  # fmt: skip
+        keys = row(gap=6)
+        for key, meaning in (("↑ ↓", "move"), ("Enter", "open"), ("Esc", "close")):
+            for part in (label(key, "key"), label(meaning, "faint")):
+                keys.addWidget(part)
+            keys.addSpacing(6)
+        keys.addStretch(1)
         self.setLayout(column(self.search, self.list, self._empty, keys, margins=(12, 12, 12, 10), gap=8))
         shadow = QGraphicsDropShadowEffect(self)
         shadow.setBlurRadius(36)
@@ -163,11 +168,11 @@ class Switcher(QFrame):
         self.list.viewport().update()
 
     def _place(self) -> None:
-        window = self.parentWidget()
+        window = self._window
         wide = min(_WIDTH_PX, window.width() - 40)
         line = _ROW_PX * fonts.scale(self.font())
-        high = min(window.height() - 140, round(112 + line * max(1, min(8, len(self._workspaces)))))
-        self.setGeometry((window.width() - wide) // 2, 76, wide, high)
+        high = min(window.height() - 140, round(106 + line * max(1, min(8, len(self._workspaces)))))
+        self.setGeometry((window.width() - wide) // 2, 64, wide, high)
 
     def _fill(self, needle: str) -> None:
         self._found.clear()

@@ -1,0 +1,88 @@
+"""The settings window: pages at the left, the chosen one at the right; it never blocks the main window."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
+
+from helix_desktop.ui.icons import icon
+from helix_desktop.ui.settings.pages import AboutPage, AppearancePage, PermissionsPage, PolicyPage
+from helix_desktop.ui.settings.providers import ProvidersPage
+from helix_desktop.ui.theme import Theme
+from helix_desktop.ui.widgets import PushButton, column, label, row
+
+SettingsPage = Literal["providers", "appearance", "policy", "permissions", "about"]
+_NAV: tuple[tuple[SettingsPage, str, str], ...] = (
+    ("providers", "Providers", "plug"),
+    ("appearance", "Appearance", "palette"),
+    ("policy", "Context policy", "layers"),
+    ("permissions", "Permissions", "shield-check"),
+    ("about", "About", "info"),
+)
+_SIZE = (880, 640)
+
+
+class SettingsDialog(QDialog):
+    """Five pages; what they ask for comes out as the pages' own signals."""
+
+    def __init__(self, parent: QWidget) -> None:
+        """Start on the providers."""
+        super().__init__(parent)
+        self.setWindowTitle("Settings")
+        self.setModal(False)
+        self.resize(*_SIZE)
+        self.setMinimumSize(620, 440)
+        self.providers, self.appearance = ProvidersPage(), AppearancePage()
+        self.policy, self.permissions, self.about = PolicyPage(), PermissionsPage(), AboutPage()
+        self._pages: dict[str, QWidget] = {
+            "providers": self.providers,
+            "appearance": self.appearance,
+            "policy": self.policy,
+            "permissions": self.permissions,
+            "about": self.about,
+        }
+        self._stack = QStackedWidget()
+        self._buttons: dict[str, PushButton] = {}
+        group = QButtonGroup(self)
+        nav = QFrame()
+        nav.setObjectName("settings_nav")
+        nav.setFixedWidth(196)
+        names = column(label("Settings", "title"), 8, margins=(14, 24, 12, 16), gap=3)
+        for name, text, _ in _NAV:
+            button = PushButton(text, "nav")
+            button.setCheckable(True)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, chosen=name: self.show_page(chosen))
+            group.addButton(button)
+            names.addWidget(button)
+            self._buttons[name] = button
+            self._stack.addWidget(self._pages[name])
+        names.addStretch(1)
+        nav.setLayout(names)
+        across = row(nav, self._stack, gap=0)
+        across.setStretch(1, 1)
+        self.setLayout(across)
+        self.show_page("providers")
+
+    def show_page(self, name: SettingsPage) -> None:
+        """Show one page."""
+        self._buttons[name].setChecked(True)
+        self._stack.setCurrentWidget(self._pages[name])
+
+    def page(self) -> str:
+        """The page that is shown."""
+        return next(name for name, page in self._pages.items() if page is self._stack.currentWidget())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Leave the first focus to the keyboard, instead of a ring on the first page's name."""
+        super().showEvent(event)
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        for name, _, icon_name in _NAV:
+            self._buttons[name].setIcon(icon(icon_name, theme.muted, 16))
+            self._buttons[name].setIconSize(QSize(16, 16))

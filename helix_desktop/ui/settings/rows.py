@@ -1,0 +1,163 @@
+"""What the settings show and hand back: plain rows, and the rules that a filled-in form must keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+KeyPlace = Literal["keychain", "environment", "run", "none"]
+TestState = Literal["running", "ok", "failed"]
+PolicyValue = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A server that many people use: name, base URL, whether it asks for a key."""
+
+    name: str
+    base_url: str
+    needs_key: bool
+
+
+PRESETS = (
+    Preset("OpenAI", "https://api.openai.com/v1", True),
+    Preset("OpenRouter", "https://openrouter.ai/api/v1", True),
+    Preset("Ollama", "http://localhost:11434/v1", False),
+    Preset("LM Studio", "http://localhost:1234/v1", False),
+    Preset("llama.cpp", "http://localhost:8080/v1", False),
+    Preset("vLLM", "http://localhost:8000/v1", False),
+)
+"""Addresses from the documentation of each server."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderForm:
+    """One provider as filled in; `key` is only what was typed now: a kept key is never shown again."""
+
+    id: str  # empty while it is new
+    name: str
+    base_url: str
+    model: str
+    window: int  # tokens
+    reserve: int  # tokens kept free for the answer
+    key: str = ""
+    demo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderStatus:
+    """What is known about a provider: whether it is in use, and where its key is kept."""
+
+    id: str
+    in_use: bool
+    key_place: KeyPlace
+    key_text: (
+        str  # e.g. "Secret Service", "environment variable OPENAI_API_KEY", "this run only - no keychain"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLine:
+    """One line of a test: reach, auth, models, streaming; with what was found."""
+
+    name: str
+    state: TestState
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyField:
+    """One number, switch or word of the policy; `least` and `most` bound numbers, `choices` words."""
+
+    key: str
+    label: str
+    value: PolicyValue
+    unit: str = ""
+    note: str = ""
+    least: float = 0
+    most: float = 10_000_000
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyGroup:
+    """Fields that belong to one mechanism."""
+
+    title: str
+    fields: tuple[PolicyField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyForm:
+    """The policy of a workspace; `profile` is one of `profiles`, or a name of its own when numbers differ."""
+
+    workspace: str
+    profile: str
+    profiles: tuple[str, ...]
+    groups: tuple[PolicyGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRow:
+    """One saved rule of a workspace, exactly as it is applied."""
+
+    id: str
+    rule: str
+    saved: str  # when, in words
+    last_used: str  # when, in words; empty when never
+
+
+@dataclass(frozen=True, slots=True)
+class AboutInfo:
+    """Version and places; licences as name and terms."""
+
+    version: str
+    python: str
+    qt: str
+    data_folder: str
+    licences: tuple[tuple[str, str], ...]
+
+
+def provider_faults(form: ProviderForm) -> dict[str, str]:
+    """What keeps a provider from being saved: field name and what to do; empty when all is well."""
+    faults: dict[str, str] = {}
+    if not form.name.strip():
+        faults["name"] = "Give it a name, so that you can tell it from others."
+    if not _is_web_address(form.base_url):
+        faults["base_url"] = "Give a web address such as http://localhost:11434/v1."
+    if not form.model.strip():
+        faults["model"] = "Name a model, or list the models that the server has."
+    if form.window < _LEAST_WINDOW:
+        faults["window"] = f"A window below {_LEAST_WINDOW:,} tokens cannot hold the tools and one answer."
+    if not 0 < form.reserve <= form.window // 2:
+        faults["reserve"] = "Keep some tokens for the answer, at most half of the window."
+    return faults
+
+
+def policy_fault(field: PolicyField, text: str) -> str:
+    """Why a typed number cannot be taken; empty when it can."""
+    try:
+        value = float(text.replace(",", "").replace("\u2009", ""))
+    except ValueError:
+        return "Type a number."
+    if isinstance(field.value, int) and value != int(value):
+        return "Type a whole number."
+    if not field.least <= value <= field.most:
+        return f"Between {field.least:,g} and {field.most:,g}."
+    return ""
+
+
+_LEAST_WINDOW = 4_000
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text.strip())
+        return (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+        )
+    except ValueError:
+        return False

@@ -1,0 +1,274 @@
+"""Pictures of the window's frame in every state, for eyes, in build/gallery-shell.
+
+Run with QT_QPA_PLATFORM=offscreen; arguments name the states to show.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui import fonts, style
+from helix_desktop.ui.dialogs import Choice, Question, TextQuestion
+from helix_desktop.ui.frame.keys import KeysDialog
+from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
+from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
+from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.rows import (
+    AboutInfo,
+    CheckLine,
+    PermissionRow,
+    PolicyField,
+    PolicyForm,
+    PolicyGroup,
+    ProviderForm,
+    ProviderStatus,
+)
+from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
+from helix_desktop.ui.widgets import card, column, label, retint
+
+WIDE_PX = 1440
+OUT = Path("build/gallery-shell")
+NOW = datetime(2026, 11, 20, 15, 4)
+
+
+def workspaces() -> tuple[WorkspaceRow, ...]:
+    """Five workspaces with every badge."""
+    return (
+        WorkspaceRow(
+            "1", "helix-desktop", "/home/mara/code/helix-desktop", "#5753d8", "HX", True, "running", "2.1 MB"
+        ),
+        WorkspaceRow(
+            "2", "Weather bot", "/home/mara/code/weather-bot", "#0f766e", "", False, "waiting", "640 KB"
+        ),
+        WorkspaceRow(
+            "3", "data-science", "/home/mara/notebooks/data-science", "#b4451f", "", False, "", "18.4 MB"
+        ),
+        WorkspaceRow(
+            "4", "Invoices", "/home/mara/Documents/invoices", "#1f62c4", "", False, "missing", "96 KB"
+        ),
+        WorkspaceRow("5", "kernel", "/home/mara/src/linux", "", "", False, "", "204 MB"),
+    )
+
+
+def sessions() -> list[SessionItem]:
+    """Nine sessions over three groups."""
+    rows = (
+        ("Streaming cache for handovers", "opus · 412 messages", 0, 0, 0.64, True),
+        ("Fix flaky lease renewal test", "sonnet · 86 messages", 0, 62, 0.31, False),
+        ("Release notes 0.9", "haiku · 23 messages", 0, 197, 0.12, False),
+        ("Index 1M blobs without stalls", "opus · 1,204 messages", 1, 60, 0.88, False),
+        ("Review: token budget gauge", "sonnet · 57 messages", 1, 130, 0.22, False),
+        ("MCP server auth spike with a rather long title", "sonnet · 140 messages", 1, 220, 0.47, False),
+        ("Design the timeline view", "opus · 318 messages", 8, 0, 0.71, False),
+        ("Port importer to asyncio", "sonnet · 265 messages", 11, 0, 0.55, False),
+        ("Benchmarks on slow disks", "haiku · 44 messages", 13, 0, 0.18, False),
+    )
+    return [
+        SessionItem(
+            f"s{place}",
+            title,
+            second,
+            _ms(NOW - timedelta(days=days, minutes=minutes)),
+            used,
+            running,
+            place == 0,
+        )
+        for place, (title, second, days, minutes, used, running) in enumerate(rows)
+    ]
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def placeholder(text: str) -> QWidget:
+    """A page that only says what will stand there."""
+    page = QWidget()
+    page.setLayout(
+        column(card(column(label(text, "muted"), None, margins=(16, 14, 16, 14))), margins=(18, 14, 18, 14))
+    )
+    return page
+
+
+def make_window() -> MainWindow:
+    """A window with placeholders for the pages that others build."""
+    kept: dict[str, bytes] = {}
+    memory = LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__)
+    names = ("Chat", "Cache", "Timeline", "Context")
+    return MainWindow(Pages(*(placeholder(name) for name in names)), memory)
+
+
+def fill(window: MainWindow) -> None:
+    """A workspace with a running session."""
+    window.show_workspaces(workspaces())
+    window.sidebar.show_sessions(sessions(), NOW)
+    window.sidebar.show_cache("2.1 MB · 312 entries")
+    window.top_bar.show_session(
+        SessionHeader("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
+    )
+    window.top_bar.show_gauge(GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm"))
+    window.show_place("work")
+
+
+BANNER = Banner(
+    "b1", "error", "The model server did not answer.", "Nothing listens on localhost:11434.",
+    "Start Ollama, or choose another provider. Your message is kept.",
+    (BannerAction("retry", "Try again"), BannerAction("settings", "Open settings")),
+)  # fmt: skip
+JOBS = (
+    JobRow("j1", "Compacting: Read → Summarise → Check → Write", 0.4, True),
+    JobRow("j2", "Verifying 312 entries", None, True),
+)
+
+
+def _trouble(window: MainWindow) -> None:
+    fill(window)
+    window.banners.show_banner(BANNER)
+    window.banners.show_banner(Banner("b2", "warning", "Three handovers in a row freed too little.",
+                                      "Automatic compaction pauses for 4 minutes.", "", ()))  # fmt: skip
+    window.banners.show_banner(Banner("b3", "info", "This session was interrupted; its last turn is marked."))
+    window.jobs.show_jobs(JOBS)
+    window.top_bar.show_gauge(GaugeState(19_900, 24_000, False, "reported by the provider", 0.85, "near"))
+
+
+def _switching(window: MainWindow) -> None:
+    fill(window)
+    window.switcher.open()
+
+
+def _missing(window: MainWindow) -> None:
+    fill(window)
+    window.missing.show_workspace("Invoices", "/home/mara/Documents/invoices")
+    window.top_bar.show_session(None)
+    window.show_place("missing")
+
+
+def _empty(window: MainWindow) -> None:
+    window.show_workspaces(workspaces())
+    window.no_session.show_workspace("helix-desktop", 0)
+    window.show_place("empty")
+
+
+PROVIDERS = (
+    ProviderForm("demo", "Offline demo", "", "demo", 24_000, 2_000, demo=True),
+    ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "qwen3-coder:30b", 32_768, 4_000),
+    ProviderForm(
+        "p2", "OpenRouter", "https://openrouter.ai/api/v1", "anthropic/claude-opus", 200_000, 16_000
+    ),
+)
+STATUS = (
+    ProviderStatus("demo", False, "none", ""),
+    ProviderStatus("p1", True, "none", ""),
+    ProviderStatus("p2", False, "keychain", "Secret Service"),
+)
+CHECKS = (
+    CheckLine("Reach", "ok", "answered in 41 ms"),
+    CheckLine("Key", "ok", "accepted"),
+    CheckLine("Models", "failed", "The server lists no model of this name. Choose one of the 14 it has."),
+    CheckLine("Streaming", "running"),
+)
+POLICY = PolicyForm("helix-desktop", "Balanced", ("Lean", "Balanced", "Classic", "Plain"), (
+    PolicyGroup("Cache", (
+        PolicyField("cache_on", "Cache outputs", True, note="Off: no request is changed; overflow is an error."),
+        PolicyField("protect_steps", "Protected steps", 10, "model calls", least=2, most=200),
+        PolicyField("protect_tokens", "Protected tail", 8_000, "tokens", least=500),
+        PolicyField("least_saving", "Least saving of a marker", 100, "tokens", least=1),
+        PolicyField("sweep", "Sweep", "rent", choices=("rent", "fixed", "at once")),
+    )),
+    PolicyGroup("Handover", (
+        PolicyField("handover_at", "Written at", 0.85, "of the window", least=0.3, most=0.95),
+        PolicyField("cooldown", "Cooldown", 60, "seconds", least=0, most=3_600),
+    )),
+))  # fmt: skip
+RULES = (
+    PermissionRow("r1", "run_command: pytest *", "12 Nov", "2 min ago"),
+    PermissionRow("r2", "write_file: src/**", "today 09:12", ""),
+)
+ABOUT = AboutInfo("0.1.0", "3.11.2", "6.11.3", "/home/mara/.local/share/helix-desktop", (
+    ("Inter", "OFL 1.1"), ("JetBrains Mono", "OFL 1.1"), ("lucide", "ISC"), ("tiktoken vocabularies", "MIT")
+))  # fmt: skip
+
+
+def make_settings(window: MainWindow) -> SettingsDialog:
+    """The settings with all pages filled."""
+    dialog = SettingsDialog(window)
+    dialog.providers.show_providers(PROVIDERS, STATUS)
+    dialog.appearance.show_appearance("system", 13, True)
+    dialog.policy.show_policy(POLICY)
+    dialog.permissions.show_rules("helix-desktop", RULES)
+    dialog.about.show_about(ABOUT)
+    return dialog
+
+
+def shoot_dialogs(app: QApplication, window: MainWindow, mode: str) -> None:
+    """Save the settings' pages, the keys and both questions."""
+    dialog = make_settings(window)
+    dialogs: dict[str, QWidget] = {"keys": KeysDialog(window)}
+    choices = (Choice("cancel", "Cancel"), Choice("remove", "Remove from list", "danger"))
+    dialogs["ask"] = Question(
+        window, "Remove Invoices from the list?", "Its sessions and cache are kept.", choices
+    )
+    dialogs["text"] = TextQuestion(window, "Rename workspace", "Invoices", "Rename")
+    dialogs["more"] = window.top_bar.more.menu()
+    dialogs["rail-menu"] = window.rail.menu_for("2")
+    dialog.show()
+    pages: tuple[SettingsPage, ...] = ("providers", "appearance", "policy", "permissions", "about")
+    for page in pages:
+        dialog.show_page(page)
+        dialog.providers.list.setCurrentRow(2)
+        dialog.providers.editor.show_checks(CHECKS if page == "providers" else ())
+        retint(dialog, window.theme)
+        app.processEvents()
+        dialog.grab().save(str(OUT / f"settings-{page}-{mode}.png"))
+    dialog.close()
+    for name, shown in dialogs.items():
+        retint(shown, window.theme)
+        shown.show()
+        app.processEvents()
+        shown.grab().save(str(OUT / f"dialog-{name}-{mode}.png"))
+        shown.close()
+
+
+STATES: dict[str, Callable[[MainWindow], None]] = {
+    "work": fill,
+    "trouble": _trouble,
+    "switcher": _switching,
+    "welcome": lambda window: window.show_workspaces(()),
+    "empty": _empty,
+    "missing": _missing,
+}
+
+
+def main() -> None:
+    """Save every state, light and dark, wide and narrow."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    app = QApplication(sys.argv[:1])
+    fonts.load(resources_dir() / "fonts")
+    wanted = sys.argv[1:]
+    for mode in ("light", "dark"):
+        appearance = style.Appearance(app, mode)
+        for name, show in STATES.items():
+            for width, height in ((1440, 900), (1024, 700), (640, 560)):
+                if wanted and name not in wanted:
+                    continue
+                window = make_window()
+                window.follow(appearance)
+                window.resize(width, height)
+                window.show()
+                show(window)
+                app.processEvents()
+                window.grab().save(str(OUT / f"{name}-{mode}-{width}.png"))
+                if name == "work" and width == WIDE_PX:
+                    shoot_dialogs(app, window, mode)
+                window.allow_close()
+                window.deleteLater()
+
+
+if __name__ == "__main__":
+    main()
