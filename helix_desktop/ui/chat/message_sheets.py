@@ -182,19 +182,23 @@ class AssistantSheet(Sheet):
         """The source of a code block."""
         return self._stack.copy_of(hot)
 
-    def grow(self, delta: str) -> float:
-        """Take arriving text; the new height."""
-        self._take(delta)
-        self.height = self._arrange(self.width, self._rearrange_from)
-        return self.height
-
-    def finish(self, row: AssistantRow, source: str) -> bool:
-        """Become the finished answer without rendering it again; False when that cannot be."""
-        if row.text != source or row.reasoning != self._row.reasoning or self._stream.has_references:
+    def become(self, row: AssistantRow) -> bool:
+        """Show a later state of the same answer by rendering only what is new; False when that cannot be."""
+        before = self._row
+        if not (before.streaming and row.text.startswith(before.text) and row.reasoning == before.reasoning):
             return False
+        if not row.streaming and self._stream.has_references:
+            return False
+        if len(row.text) > len(before.text):
+            self._take(row.text[len(before.text) :])
+        else:
+            self._rearrange_from = len(self._stack.parts)
         self._row = self.row = row
-        self._close_fence()
-        self.relayout()
+        if not row.streaming:
+            self._close_fence()
+            self._rearrange_from = min(self._rearrange_from, self._frozen_parts)
+        if self.width:
+            self.height = self._arrange(self.width, self._rearrange_from)
         return True
 
     def _take(self, delta: str) -> None:

@@ -1,0 +1,249 @@
+"""Where the person writes: text, what goes along, and the Send, Queue and Stop buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from helix_desktop.ui.chat.chips import ChipArea
+from helix_desktop.ui.chat.editor import Editor
+from helix_desktop.ui.chat.look import BODY, MEDIUM, SMALL, Look
+from helix_desktop.ui.chat.paint import box
+from helix_desktop.ui.icons import icon
+from helix_desktop.ui.theme import Theme
+
+PAUSE_MS = 500
+_WIDEST = 788
+_BUTTON = 32
+
+
+class ComposerFrame(QFrame):
+    """The rounded field; its edge shows whether the text has the keyboard."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.look: Look | None = None
+        self.active = False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Ground and edge."""
+        if self.look is None:
+            return
+        theme = self.look.theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        edge = self.look.color(theme.accent if self.active else theme.border_strong)
+        box(painter, QRectF(self.rect()), self.look.color(theme.surface), edge, 14)
+        painter.end()
+
+
+class Composer(QWidget):
+    """Emits what is to be sent; keeps nothing but the text on screen."""
+
+    submitted = Signal(str)
+    stop_requested = Signal()
+    text_paused = Signal(str)
+    text_changed = Signal(str)
+    attachment_removed = Signal(str)
+    model_clicked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._running = False
+        self._look = Look(theme)
+        self._frame = ComposerFrame(self)
+        self.editor = Editor(self._frame)
+        self.editor.setAccessibleName("Message")
+        self._chips = ChipArea(self._look, self._frame)
+        self._model = QPushButton(self._frame)
+        self._model.hide()
+        self._estimate = QLabel(self._frame)
+        self._hint = QLabel(self._frame)
+        self._queue = QPushButton("Queue", self._frame)
+        self._send = QPushButton(self._frame)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
+        self._arrange()
+        self._connect()
+        self.set_theme(theme)
+
+    @property
+    def enter_sends(self) -> bool:
+        """Whether Enter sends (else Ctrl+Enter does, and Enter breaks the line)."""
+        return self.editor.enter_sends
+
+    @enter_sends.setter
+    def enter_sends(self, on: bool) -> None:
+        self.editor.enter_sends = on
+        self._refresh()
+
+    @property
+    def running(self) -> bool:
+        """Whether the agent runs: Send is Stop, and what is typed is queued."""
+        return self._running
+
+    def text(self) -> str:
+        """What is typed."""
+        return self.editor.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        """Put a text in, for example a kept draft; does not count as typing."""
+        self.editor.setPlainText(text)
+        self.editor.moveCursor(self.editor.textCursor().MoveOperation.End)
+        self._pause.stop()
+
+    def set_running(self, on: bool) -> None:
+        """Say whether the agent runs."""
+        self._running = on
+        self._refresh()
+
+    def set_estimate(self, words: str) -> None:
+        """Show how many tokens the text will cost, for example "≈ 120 tokens"; empty hides it."""
+        self._estimate.setText(words)
+        self._estimate.setVisible(bool(words))
+
+    def set_model(self, name: str) -> None:
+        """Show the model's name; empty hides it."""
+        self._model.setText(name)
+        self._model.setAccessibleName(f"Model: {name}")
+        self._model.setVisible(bool(name))
+        self.editor.setPlaceholderText(f"Message {name}" if name else "Message")
+
+    def set_attachments(self, chips: Sequence[tuple[str, str]]) -> None:
+        """Show what goes along with the message, each with its key and label."""
+        self._chips.show_chips(chips)
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        look = self._look = self._frame.look = Look(theme, 1.0, self.devicePixelRatioF())
+        self._chips.use(look)
+        self.editor.setFont(look.font(BODY))
+        self.editor.setStyleSheet(_editor_style(look))
+        palette = self.editor.palette()
+        palette.setColor(QPalette.ColorRole.PlaceholderText, look.color(theme.faint))
+        self.editor.setPalette(palette)
+        for label in (self._estimate, self._hint):
+            label.setFont(look.font(SMALL))
+            label.setStyleSheet(f"QLabel {{ color: {theme.faint}; font-size: {SMALL}px; background: transparent; }}")
+        self._model.setIcon(icon("cpu", theme.muted, 13))
+        self._model.setIconSize(QSize(13, 13))
+        self._model.setStyleSheet(_outline_style(theme, 12))
+        self._queue.setStyleSheet(_outline_style(theme, 9))
+        self._refresh()
+        self.editor.fit()
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """The same as set_theme, as the window tells all its panes."""
+        self.set_theme(theme)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Show at the frame whether the text has the keyboard."""
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self._frame.active = event.type() == QEvent.Type.FocusIn
+            self._frame.update()
+        return super().eventFilter(watched, event)
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._model)
+        row.addStretch(1)
+        for widget in (self._estimate, self._hint, self._queue, self._send):
+            row.addWidget(widget)
+        inner = QVBoxLayout(self._frame)
+        inner.setContentsMargins(14, 10, 10, 9)
+        inner.setSpacing(5)
+        inner.addWidget(self._chips)
+        inner.addWidget(self.editor)
+        inner.addLayout(row)
+        self._frame.setMaximumWidth(_WIDEST)
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(14, 4, 14, 16)
+        outer.addStretch(1)
+        outer.addWidget(self._frame, 1000)
+        outer.addStretch(1)
+        self._send.setFixedSize(_BUTTON, _BUTTON)
+        self._queue.setFixedHeight(_BUTTON - 2)
+        self._model.setFixedHeight(26)
+        for button in (self._send, self._queue, self._model):
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
+            button.setAutoDefault(False)
+        self._estimate.hide()
+        self.setFocusProxy(self.editor)
+
+    def _connect(self) -> None:
+        self.editor.installEventFilter(self)
+        self.editor.entered.connect(self._submit)
+        self.editor.textChanged.connect(self._typed)
+        self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
+        self._chips.removed.connect(self.attachment_removed)
+        self._queue.clicked.connect(self._submit)
+        self._send.clicked.connect(self._send_or_stop)
+        self._model.clicked.connect(self.model_clicked)
+
+    def _typed(self) -> None:
+        self._pause.start()
+        self._refresh()
+        self.text_changed.emit(self.text())
+
+    def _send_or_stop(self) -> None:
+        if self._running:
+            self.stop_requested.emit()
+        else:
+            self._submit()
+
+    def _submit(self) -> None:
+        text = self.text()
+        if not text.strip() and not self._chips.keys:
+            return
+        self.editor.clear()
+        self._pause.stop()
+        self.text_paused.emit("")
+        self.submitted.emit(text)
+
+    def _refresh(self) -> None:
+        theme = self._look.theme
+        ready = bool(self.text().strip() or self._chips.keys)
+        self._queue.setVisible(self._running and ready)
+        keys = "Enter" if self.editor.enter_sends else "Ctrl+Enter"
+        self._hint.setText(f"{keys} to {'queue' if self._running else 'send'}")
+        self._hint.setVisible(ready or not self._running)
+        name = "Stop" if self._running else "Send"
+        self._send.setAccessibleName(name)
+        self._send.setToolTip(name)
+        self._send.setEnabled(self._running or ready)
+        lit = self._send.isEnabled()
+        color = theme.on_accent if lit else theme.faint
+        self._send.setIcon(icon("square" if self._running else "arrow-up", color, 17))
+        self._send.setIconSize(QSize(17, 17) if not self._running else QSize(14, 14))
+        ground = theme.accent if lit else theme.hover
+        self._send.setStyleSheet(
+            f"QPushButton {{ background: {ground}; border: 2px solid {ground}; border-radius: 9px; padding: 0; }}"
+            f"QPushButton:hover {{ background: {theme.accent_text if lit else ground}; }}"
+            f"QPushButton:focus {{ border-color: {theme.text}; }}"
+        )
+        self._queue.setFont(self._look.font(SMALL, MEDIUM))
+        self.editor.setAccessibleDescription(self._hint.text())
+
+
+def _editor_style(look: Look) -> str:
+    theme = look.theme
+    return (
+        f"QPlainTextEdit {{ background: transparent; border: 0; padding: 0; color: {theme.text};"
+        f" font-size: {BODY}px; selection-background-color: {theme.text_selection};"
+        f" selection-color: {theme.text}; }}"
+    )
+
+
+def _outline_style(theme: Theme, radius: int) -> str:
+    return (
+        f"QPushButton {{ background: {theme.raised}; color: {theme.muted}; border: 1px solid {theme.border};"
+        f" border-radius: {radius}px; padding: 0 10px; font-size: {SMALL}px; font-weight: 500; }}"
+        f"QPushButton:hover, QPushButton:focus {{ border-color: {theme.border_strong}; color: {theme.text}; }}"
+    )

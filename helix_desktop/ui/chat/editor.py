@@ -1,0 +1,62 @@
+"""The text field of the composer: grows from one line to eight, and knows when Enter means send."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+
+_MOST_LINES = 8
+_PAD = 4  # pixels above and below the text
+
+
+class Editor(QPlainTextEdit):
+    """Plain text; `entered` when the person wants to send."""
+
+    entered = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.enter_sends = True
+        self._composing = False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().setDocumentMargin(_PAD)
+        self.textChanged.connect(self.fit)
+        self.fit()
+
+    def fit(self) -> None:
+        """Be as tall as the text, between one line and eight."""
+        lines = min(_MOST_LINES, max(1, round(self.document().size().height())))
+        tall = lines * self.fontMetrics().lineSpacing() + 2 * _PAD + 1
+        if tall != self.height() or tall != self.maximumHeight():
+            self.setFixedHeight(tall)
+        full = self.document().size().height() > _MOST_LINES
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if full else policy.ScrollBarAlwaysOff)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter sends or breaks the line, as the person chose; never while an input method composes."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or self._composing:
+            super().keyPressEvent(event)
+            return
+        modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        control = modifiers == Qt.KeyboardModifier.ControlModifier
+        if control or (self.enter_sends and modifiers == Qt.KeyboardModifier.NoModifier):
+            self.entered.emit()
+        elif modifiers in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+            self.insertPlainText("\n")
+            self.ensureCursorVisible()
+        else:
+            event.ignore()
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Remember whether an input method is composing."""
+        self._composing = bool(event.preeditString())
+        super().inputMethodEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap anew."""
+        super().resizeEvent(event)
+        self.fit()

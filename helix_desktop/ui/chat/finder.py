@@ -1,0 +1,129 @@
+"""Finds words in all rows, without holding up the window."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from helix_desktop.ui.chat.board import Board
+from helix_desktop.ui.chat.rows import AssistantRow, ToolRow, UserRow, source_text
+from helix_desktop.ui.chat.selection import Spot
+from helix_desktop.ui.chat.sheet import Sheet
+
+_SLICE_S = 0.008
+_FOLDS = ((ToolRow, "card"), (UserRow, "more"), (AssistantRow, "thoughts"))
+
+
+class Finder(QObject):
+    """One search at a time, forwards (1) or backwards (-1), around the ends."""
+
+    finished = Signal(bool)
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self._board = board
+        self.query = ""
+        self.current: tuple[Spot, int] | None = None  # the hit and its length
+        self._rows: Iterator[int] = iter(())
+        self._forward = True
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._work)
+
+    def find(self, query: str, direction: int) -> None:
+        """Go to the next hit; `finished` tells whether there is one."""
+        if query.lower() != self.query:
+            self.current = None
+        self.query = query.lower()
+        self._forward = direction >= 0
+        if not query or not len(self._board.model):
+            self.clear()
+            self.finished.emit(False)
+            return
+        self._rows = self._order()
+        self._work()
+
+    def clear(self) -> None:
+        """Stop and show no hits."""
+        self._timer.stop()
+        self.query, self.current, self._rows = "", None, iter(())
+
+    def hits(self, sheet: Sheet) -> dict[int, list[tuple[int, int]]]:
+        """Ranges of a sheet that hold the words, by number of its text."""
+        if not self.query:
+            return {}
+        return {number: found for number, text in enumerate(sheet.texts) if (found := text.find(self.query))}
+
+    def _order(self) -> Iterator[int]:
+        count = len(self._board.model)
+        if self.current is not None:
+            first = self.current[0].index
+        else:
+            placed = self._board.flow.placed
+            first = placed[0 if self._forward else -1].index if placed else 0
+        step = 1 if self._forward else -1
+        for away in range(count + 1):
+            yield (first + step * away) % count
+
+    def _work(self) -> None:
+        deadline = time.perf_counter() + _SLICE_S
+        for index in self._rows:
+            if self._matches(index) and self._go_to(index):
+                self.finished.emit(True)
+                return
+            if time.perf_counter() > deadline:
+                self._timer.start(0)
+                return
+        self.current = None
+        self.finished.emit(False)
+
+    def _matches(self, index: int) -> bool:
+        row = self._board.model.shape(index)
+        if isinstance(row, AssistantRow):
+            row = self._board.model.row(index)
+            if self.query in row.reasoning.lower():
+                return True
+        return self.query in source_text(row).lower()
+
+    def _go_to(self, index: int) -> bool:
+        spots = self._spots(index)
+        if not spots and self._open(index):
+            spots = self._spots(index)
+        if self.current is not None and self.current[0].index == index:
+            here = self.current[0]
+            spots = [spot for spot in spots if (spot > here if self._forward else spot < here)] or spots
+            if spots and len(self._board.model) > 1 and self._is_start(index) and not self._beyond(spots, here):
+                return False
+        if not spots:
+            return False
+        spot = spots[0 if self._forward else -1]
+        self.current = (spot, len(self.query))
+        self._reveal(spot)
+        return True
+
+    def _beyond(self, spots: list[Spot], here: Spot) -> bool:
+        return any(spot > here for spot in spots) if self._forward else any(spot < here for spot in spots)
+
+    def _is_start(self, index: int) -> bool:
+        return self.current is not None and self.current[0].index == index
+
+    def _spots(self, index: int) -> list[Spot]:
+        hits = self.hits(self._board.sheet(index))
+        return [Spot(index, number, start) for number, found in hits.items() for start, _ in found]
+
+    def _open(self, index: int) -> bool:
+        """Open the fold of a row that may hide the words."""
+        row = self._board.model.shape(index)
+        fold = next((fold for kind, fold in _FOLDS if isinstance(row, kind)), "")
+        if not fold or self._board.sheets.is_open(row.key, fold):
+            return False
+        self._board.sheets.toggle(row.key, fold)
+        return True
+
+    def _reveal(self, spot: Spot) -> None:
+        sheet = self._board.sheet(spot.index)
+        line = sheet.texts[spot.text].line_rect(spot.position)
+        third = self._board.view_height / 3
+        self._board.show_row(spot.index, third - line.y())

@@ -1,0 +1,48 @@
+"""The pill that leads back to the end: "3 new"."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from helix_desktop.ui.chat.look import MEDIUM, SMALL, Look
+from helix_desktop.ui.icons import icon
+
+_LIFT = 14  # pixels above the lower edge
+
+
+class NewRowsPill(QPushButton):
+    """Shown while the end is out of sight; counts the rows that came meanwhile."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+
+    def use(self, look: Look) -> None:
+        """Take the colours and fonts of a look."""
+        theme = look.theme
+        self.setFont(look.font(SMALL, MEDIUM))
+        self.setIcon(icon("arrow-down", theme.accent_text, 14))
+        self.setIconSize(QSize(14, 14))
+        self.setStyleSheet(
+            f"QPushButton {{ background: {theme.surface}; color: {theme.accent_text};"
+            f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px; min-height: 28px;"
+            f" font-size: {round(look.px(SMALL))}px; font-weight: 500; }}"
+            f"QPushButton:hover {{ background: {theme.accent_soft}; border-color: {theme.accent}; }}"
+        )
+
+    def tell(self, unseen: int, shown: bool, area: QWidget) -> None:
+        """Say how many rows are new, or hide."""
+        words = f"{unseen:,} new" if unseen else "Latest"
+        if words != self.text():
+            self.setText(words)
+            self.setAccessibleName(f"{words}: go to the end of the conversation")
+        if shown:
+            size = self.sizeHint()
+            corner = area.geometry()
+            left = corner.x() + (corner.width() - size.width()) // 2
+            self.setGeometry(left, corner.bottom() - size.height() - _LIFT, size.width(), size.height())
+            self.raise_()
+        self.setVisible(shown)

@@ -1,0 +1,180 @@
+"""Pictures of every kind of row, light and dark, wide and narrow: `python tests/support/chat_gallery.py`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui import fonts
+from helix_desktop.ui.chat.composer import Composer
+from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.rows import (
+    ApprovalRow,
+    AssistantRow,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
+from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.theme import DARK, LIGHT, Theme
+
+DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
+CODE = '''@dataclass(slots=True)
+class StreamFlush:
+    interval: float = 0.033  # 30 Hz
+
+    async def run(self, tokens: AsyncIterator[str]) -> None:
+        async for tok in tokens:
+            self.buffer.append(tok)
+            if monotonic() - self.last >= self.interval:
+                self.flush()  # about 3 ms'''
+ANSWER = """I looked at the renderer and at the last three traces. Every token re-parses the **whole** message, \
+so the cost grows with its length:
+
+- `setMarkdown()` runs once per token — 38 ms at 16 KB
+- the fix: freeze finished blocks, rebuild only the open one
+"""
+LONG = f"""## What changed
+
+Tokens are now buffered and flushed **30 times a second**; finished blocks are *frozen*. See \
+[the design notes](https://example.org/notes) or https://example.org/plan, and `StreamFlush` in `stream.py`:
+
+```python src/helix/stream.py
+{CODE}
+```
+
+### Steps, in order
+
+1. Measure first:
+   ```bash
+   $ helix bench --only stream
+   ```
+2. Freeze finished blocks
+   - nested point with `code`
+   - another one that is long enough to wrap onto a second line, so that the hanging indent can be judged
+3. Done ~~twice~~ once
+
+> A rendering that grows with the message is a bug that waits for a long message.
+
+| figure | before | after |
+|:--|--:|--:|
+| flush p50 | 22 ms | **3.7 ms** |
+| flush p99 | 61 ms | 8.2 ms |
+| growth with length | linear | `none` |
+
+---
+
+That is all. ![a chart](https://example.org/chart.png)
+"""
+DIFFSTAT = """src/helix/stream.py            | 41 ++++++++++++++-------
+src/helix/ui/message_view.py   | 18 +++++----"""
+PATCH = """@@ -12,4 +12,5 @@ class StreamFlush:
+     interval: float = 0.033
+-    def flush(self) -> None:
++    def flush(self, force: bool = False) -> None:
++        \"\"\"Render what has arrived.\"\"\"
+         self.render()"""
+
+
+def rows_of_a_turn() -> list[Row]:
+    """The scene of the reference picture."""
+    at = 1_795_000_000_000
+    return [
+        UserRow("u1", "Long answers stall the chat view. Re-render only what changed, and keep 500 tokens/s smooth.", at),
+        AssistantRow("a1", ANSWER, at, "Opus"),
+        ToolRow("t1", "c1", "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
+        DividerRow("d1", "sweep", "6 outputs cached · 41.2k → 3.1k tokens", 12, False, ("view", "undo")),
+        AssistantRow("a2", f"Tokens are now buffered and flushed **30 times a second**; finished blocks are frozen:"
+                     f"\n\n```python src/helix/stream.py\n{CODE}\n```", at, "Opus"),
+        ToolRow("t2", "c2", "edit_file", "tests/test_stream.py", "running"),
+    ]
+
+
+def rows_of_all_kinds() -> list[Row]:
+    """Every kind and state."""
+    at = 1_795_000_000_000
+    head = "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, 7))
+    rows: list[Row] = [
+        UserRow("v1", "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__ and *.py as is.",
+                at, 1, ("stream.py", "notes.md")),
+        AssistantRow("b1", LONG, at, "Opus", demo=True, reasoning="The user wants the cost flat in length. " * 8),
+        ToolRow("t3", "c3", "read_file", "src/helix/a/very/long/path/to/some/module/with/a/long_name_stream.py", "ok",
+                head, head, 1_210, 48_000, 1_234, 400, None, DIGEST, "cached"),
+        ToolRow("t4", "c4", "bash", "pytest -q tests/unit", "failed", "E   assert 1 == 2", "", 44, 900, 320, 12_400, 1,
+                "", "in window"),
+        ToolRow("t5", "c5", "grep", "TODO", "denied"),
+        ToolRow("t6", "c6", "recall_cached_content", DIGEST[:12], "ok", "x", "", 300, 9000, 4100, 3, None, DIGEST, "recalled"),
+        ToolRow("t7", "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
+        ToolRow("t8", "c8", "mcp__db__query", "select 1", "approval"),
+        ApprovalRow("p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"),
+        DividerRow("d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, False, ("view", "diff", "undo")),
+        DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
+        DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
+        NoticeRow("n1", "error", "The provider refused the request (401).", "The key for Anthropic is not accepted any more.",
+                  "Paste a new key, or choose another model. Your text is kept.", ("open_settings", "retry")),
+        NoticeRow("n2", "warning", "Nothing was summarised.", "The handover would have freed 4 %, at least 10 % is needed."),
+        NoticeRow("n3", "info", "The offline demo answers from a script.", "", "Paste a key to talk to a model."),
+        AssistantRow("b2", "I stopped half", at, "Haiku", stopped=True),
+        AssistantRow("b3", "", at, "Haiku", streaming=True),
+    ]
+    return rows
+
+
+def scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[QWidget, ChatView]:
+    """A conversation above a composer."""
+    window = QWidget()
+    palette = window.palette()
+    palette.setColor(QPalette.ColorRole.Window, theme.canvas)
+    window.setPalette(palette)
+    model = ChatModel(window)
+    view = ChatView(model, theme)
+    composer = Composer(theme)
+    composer.set_model("Opus 4.5")
+    composer.set_estimate("≈ 1.2k tokens")
+    composer.set_attachments((("r1", "bash output 9f3a1c · 1.2k"),))
+    layout = QVBoxLayout(window)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    layout.addWidget(view, 1)
+    layout.addWidget(composer)
+    window.resize(*size)
+    model.reset(rows)
+    window.show()
+    return window, view
+
+
+def main() -> int:
+    """Write the pictures to build/."""
+    app = QApplication(sys.argv[:1])
+    app.setStyle("Fusion")
+    fonts.load(resources_dir() / "fonts")
+    app.setFont(fonts.base())
+    out = Path("build")
+    out.mkdir(exist_ok=True)
+    for theme in (LIGHT, DARK):
+        for name, rows, size in (
+            ("turn", rows_of_a_turn(), (776, 834)),
+            ("kinds", rows_of_all_kinds(), (1440, 3700)),
+            ("narrow", rows_of_all_kinds(), (620, 4300)),
+        ):
+            window, view = scene(rows, theme, size)
+            for key in ("t1", "t3", "b1"):
+                index = view.board.model.index_of(key)
+                if index is not None:
+                    view.board.sheets.toggle(key, "thoughts" if key == "b1" else "card")
+            view.highlighter.finish()
+            view.board.refresh()
+            view.highlighter.finish()
+            window.grab().save(str(out / f"chat-{name}-{theme.name}.png"))
+            window.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
