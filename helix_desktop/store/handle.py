@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class View:
-    """Reads of an open LevelDB; valid only inside `Handle.read`."""
+    """Reads of an open LevelDB, or of a snapshot of it; valid only inside `Handle.read`."""
 
     def __init__(self, db: Any) -> None:
         self._db = db
@@ -91,17 +91,26 @@ class Handle:
         self._db: Any = _open(path, create)
 
     def read(self, ask: Callable[[View], T]) -> T:
-        """What `ask` makes of the stored rows; the view ends with it. Raises StoreClosed, StoreUnreadable."""
+        """What `ask` makes of the stored rows as they are now, whatever is written meanwhile.
+
+        The view ends with it. Raises StoreClosed, StoreUnreadable.
+        """
         with self._gate.shared():
-            return ask(View(self._ready()))
+            snapshot = self._ready().snapshot()
+            try:
+                return ask(View(snapshot))
+            finally:
+                snapshot.close()
 
     def get(self, key: bytes) -> bytes | None:
         """One row. Raises RowDamaged, StoreClosed, StoreUnreadable."""
-        return self.read(lambda view: view.get(key))
+        with self._gate.shared():
+            return View(self._ready()).get(key)
 
     def get_checked(self, key: bytes) -> bytes | None:
         """One row whose block's checksum was verified. Raises RowDamaged, StoreClosed, StoreUnreadable."""
-        return self.read(lambda view: view.get_checked(key))
+        with self._gate.shared():
+            return View(self._ready()).get_checked(key)
 
     def write(self, batch: Batch) -> None:
         """Write a batch durably: its early rows in parts, then everything else at once; one thread only.
@@ -281,7 +290,7 @@ def _probe(path: Path) -> None:
 def _write_failed(why: str) -> StoreWriteFailed:
     return StoreWriteFailed(
         "The workspace's store could not be written; this was not saved, everything before it is safe.",
-        f"{why}.",
+        f"{why[:1].upper()}{why[1:]}.",
         "Free some room on the disk, or make the folder writable, and try again: writing resumes by itself.",
     )
 

@@ -1,0 +1,322 @@
+"""What every store must do, run on the durable one and on its twin in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.agent.ports import Store
+from helix_desktop.context.content import Content, Entry, Order
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentTooLarge, DigestUnknown, StoreClosed
+from helix_desktop.context.event import AssistantSpoke, Attachment, Recorded, UserSpoke
+from helix_desktop.store.codec import CONTENT_CAP
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.memory import MemoryStore
+from tests.support.store_making import (
+    START,
+    WORKSPACE,
+    TickingClock,
+    answered,
+    content,
+    handed_over,
+    spoke,
+    summary,
+)
+
+
+@pytest.fixture(params=["leveldb", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    made: Store
+    if request.param == "leveldb":
+        made = await LevelStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+    else:
+        made = MemoryStore(TickingClock())
+    yield made
+    await made.close()
+
+
+async def walk(store: Store, limit: int, order: Order = "newest", prefix: str = "") -> list[Entry]:
+    """All entries, page by page."""
+    found: list[Entry] = []
+    cursor = ""
+    while True:
+        page = await store.page(cursor, limit, order, prefix)
+        assert len(page.entries) <= limit
+        found += page.entries
+        cursor = page.cursor
+        if not cursor:
+            return found
+
+
+async def test_an_empty_store_answers_with_nothing(store: Store) -> None:
+    assert await store.events("s") == []
+    assert await store.sessions() == []
+    assert await store.draft("s") == ""
+    assert await store.find("a") == []
+    assert (await store.page()).entries == ()
+    totals = await store.totals()
+    assert (totals.entries, totals.size, totals.sessions) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 600, 1 << 20, (1 << 20) + 1, 3_000_001])
+async def test_bytes_come_back_exactly(store: Store, size: int) -> None:
+    data = (bytes(range(256)) * (size // 256 + 1))[:size]
+    one = content(data)
+    await store.commit("s", contents=[one])
+    assert await store.get(one.digest) == data
+    assert (await store.entry(one.digest)).size == size
+    assert (await store.totals()).size == size
+
+
+async def test_an_entry_says_what_was_given_and_when(store: Store) -> None:
+    one = content(b"text")
+    await store.commit("s", contents=[one])
+    entry = await store.entry(one.digest)
+    assert (entry.tool, entry.target, entry.first_line, entry.tokens, entry.kind) == (
+        "read_file",
+        "src/app.py",
+        "import os",
+        1,
+        "output",
+    )
+    assert entry.created == entry.last_used == START + 1000
+    assert (entry.recalls, entry.references) == (0, 0)
+
+
+async def test_identical_content_is_stored_once_and_keeps_its_first_record(store: Store) -> None:
+    first, again = content(b"same", tool="grep"), content(b"same", tool="shell")
+    await store.commit("s", contents=[first, again])
+    before = await store.entry(first.digest)
+    await store.commit("t", contents=[again])
+    assert await store.entry(first.digest) == before
+    assert before.tool == "grep"
+    totals = await store.totals()
+    assert (totals.entries, totals.size) == (1, 4)
+
+
+async def test_events_come_back_as_they_were(store: Store) -> None:
+    data = b"output"
+    verbatim = {"id": 10**30, "parts": [{"signature": "x" * 5000}, None, 1.5]}
+    log = [
+        spoke(1, "grüße 🌍"),
+        Recorded(2, START, AssistantSpoke("ok", "m", 3, verbatim=verbatim)),
+        answered(3, data),
+        handed_over(4, b"index"),
+    ]
+    await store.commit("s", log[:1])
+    await store.commit("s", log[1:], [content(data), content(b"index", kind="index")])
+    assert await store.events("s") == log
+    assert await store.events("other") == []
+
+
+@pytest.mark.parametrize("seqs", [[2], [0], [1, 3], [1, 1]])
+async def test_a_gap_in_the_log_is_refused_as_a_whole(store: Store, seqs: list[int]) -> None:
+    one = content(b"with it")
+    with pytest.raises(ValueError, match="goes on with event"):
+        await store.commit("s", [spoke(seq) for seq in seqs], [one], summary=summary("s"))
+    assert await store.events("s") == []
+    assert await store.sessions() == []
+    with pytest.raises(DigestUnknown):
+        await store.get(one.digest)
+
+
+async def test_an_event_may_not_name_content_that_is_not_there(store: Store) -> None:
+    with pytest.raises(ValueError, match="not stored"):
+        await store.commit("s", [answered(1, b"nowhere")])
+    attached = UserSpoke("see", 1, (Attachment(digest_of(b"nowhere"), "a", "b", 1, 1),))
+    with pytest.raises(ValueError, match="not stored"):
+        await store.commit("s", [Recorded(1, START, attached)])
+    with pytest.raises(ValueError, match="not stored"):
+        await store.commit("s", recalls=[digest_of(b"nowhere")])
+    assert await store.events("s") == []
+
+
+async def test_content_must_lie_under_its_own_digest(store: Store) -> None:
+    with pytest.raises(ValueError, match="another SHA-256"):
+        await store.commit("s", contents=[Content(digest_of(b"a"), b"b")])
+    with pytest.raises(ValueError, match="another SHA-256"):
+        await store.commit("s", contents=[Content("short", b"b")])
+    assert (await store.totals()).entries == 0
+
+
+async def test_references_and_recalls_are_counted(store: Store) -> None:
+    one = content(b"named")
+    await store.commit("s", [answered(1, b"named")], [one])
+    await store.commit("t", [answered(1, b"named", recalled=one.digest), spoke(2)])
+    await store.commit("t", [answered(3, b"named")], recalls=[one.digest])
+    entry = await store.entry(one.digest)
+    assert (entry.references, entry.recalls) == (3, 1)
+    assert (entry.created, entry.last_used) == (START + 1000, START + 3000)
+    assert (await store.page()).entries == (entry,)
+
+
+async def test_an_unknown_digest_is_refused_with_near_matches(store: Store) -> None:
+    one = content(b"known")
+    await store.commit("s", contents=[one])
+    near = one.digest[:10] + "0" * 54
+    with pytest.raises(DigestUnknown) as caught:
+        await store.get(near)
+    assert caught.value.near == (one.digest,)
+    assert one.digest in str(caught.value)
+    for text in ("", "zz", one.digest[:20], one.digest.upper(), "f" * 65):
+        with pytest.raises(DigestUnknown):
+            await store.get(text)
+        with pytest.raises(DigestUnknown):
+            await store.entry(text)
+
+
+async def test_find_takes_prefixes_of_any_length(store: Store) -> None:
+    held = [content(b"%d" % number) for number in range(300)]
+    await store.commit("s", contents=held)
+    digests = sorted(one.digest for one in held)
+    for prefix in ("0", "a", "f", digests[7][:3], digests[7][:4], digests[7]):
+        wanted = [digest for digest in digests if digest.startswith(prefix)]
+        assert await store.find(prefix, 1000) == wanted
+        assert await store.find(prefix, 2) == wanted[:2]
+        assert [one.digest for one in await walk(store, 3, prefix=prefix)] == wanted
+    for wrong in ("", "g", "A", "a" * 65):
+        with pytest.raises(ValueError, match="hex"):
+            await store.find(wrong)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 7])
+async def test_pages_show_each_entry_once_in_both_orders(store: Store, count: int) -> None:
+    # Two contents in each commit: equal times must not lose or repeat an entry.
+    for number in range(count):
+        await store.commit("s", contents=[content(b"a%d" % number), content(b"b%d" % number)])
+    newest = await walk(store, 3)
+    assert len({one.digest for one in newest}) == 2 * count
+    assert [one.created for one in newest] == sorted((one.created for one in newest), reverse=True)
+    assert await walk(store, 3, "oldest") == newest[::-1]
+    assert await walk(store, 1) == newest
+    assert await walk(store, 2 * count) == newest
+
+
+async def test_a_lone_entry_is_on_the_first_page_of_both_orders(store: Store) -> None:
+    one = content(b"alone")
+    await store.commit("s", contents=[one])
+    for page in (await store.page(order="newest"), await store.page(order="oldest")):
+        assert [entry.digest for entry in page.entries] == [one.digest]
+        assert page.cursor == ""
+
+
+async def test_new_entries_do_not_disturb_a_walk(store: Store) -> None:
+    for number in range(4):
+        await store.commit("s", contents=[content(b"%d" % number)])
+    page = await store.page(limit=2)
+    await store.commit("s", contents=[content(b"newer")])
+    rest = await store.page(page.cursor)
+    assert [await store.get(one.digest) for one in page.entries + rest.entries] == [b"3", b"2", b"1", b"0"]
+
+
+async def test_nonsense_cursors_and_limits_are_refused(store: Store) -> None:
+    await store.commit("s", contents=[content(b"1"), content(b"2")])
+    by_digest = digest_of(b"1")[0]
+    for cursor in ("nonsense", "00", "ff" * 41):
+        with pytest.raises(ValueError, match="cursor"):
+            await store.page(cursor)
+        with pytest.raises(ValueError, match="cursor"):
+            await store.page(cursor, prefix=by_digest)
+    with pytest.raises(ValueError, match="at least one"):
+        await store.page(limit=0)
+
+
+async def test_sessions_come_last_updated_first(store: Store) -> None:
+    for session, updated in (("a", 5), ("b", 9), ("c", 7), ("d", 7)):
+        await store.commit(session, [spoke(1)], summary=summary(session, updated))
+    await store.commit("a", [spoke(2)], summary=summary("a", 8, "renamed"))
+    assert [(one.id, one.title) for one in await store.sessions()] == [
+        ("b", "a title"),
+        ("a", "renamed"),
+        ("c", "a title"),
+        ("d", "a title"),
+    ]
+    assert (await store.totals()).sessions == 4
+
+
+async def test_session_names_that_begin_alike_stay_apart(store: Store) -> None:
+    for session in ("s", "s1", "s1/x", "ß"):
+        await store.commit(session, [spoke(1, session)])
+    for session in ("s", "s1", "s1/x", "ß"):
+        assert await store.events(session) == [spoke(1, session)]
+
+
+@pytest.mark.parametrize("session", ["", "a\0b", "x" * 201])
+async def test_impossible_session_names_are_refused(store: Store, session: str) -> None:
+    with pytest.raises(ValueError, match="session id"):
+        await store.commit(session, [spoke(1)])
+    with pytest.raises(ValueError, match="session id"):
+        await store.events(session)
+    with pytest.raises(ValueError, match="session id"):
+        await store.draft(session)
+    with pytest.raises(ValueError, match="session id"):
+        await store.save_draft(session, "x")
+
+
+async def test_a_summary_of_another_session_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="summary"):
+        await store.commit("s", summary=summary("t"))
+
+
+async def test_drafts_are_kept_replaced_and_forgotten(store: Store) -> None:
+    await store.save_draft("s", "half a thought")
+    await store.save_draft("t", "other")
+    await store.save_draft("s", "a whole thought 🌍")
+    assert await store.draft("s") == "a whole thought 🌍"
+    await store.save_draft("s", "")
+    assert await store.draft("s") == ""
+    assert await store.draft("t") == "other"
+
+
+async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
+    big = Content("0" * 64, bytes(CONTENT_CAP + 1), "run_command")
+    with pytest.raises(ContentTooLarge, match=r"run_command gave 64\.0 MB.*at most 64\.0 MB"):
+        await store.commit("s", [spoke(1)], [big])
+    assert await store.events("s") == []
+
+
+async def test_commits_at_once_keep_the_order_they_were_made_in(store: Store) -> None:
+    await asyncio.gather(*(store.commit("s", [spoke(seq)]) for seq in range(1, 201)))
+    assert await store.events("s") == [spoke(seq) for seq in range(1, 201)]
+
+
+async def test_a_refused_commit_does_not_take_its_neighbours_along(store: Store) -> None:
+    good = [store.commit("s", [spoke(1)]), store.commit("s", [spoke(2)])]
+    results = await asyncio.gather(
+        good[0], store.commit("s", [spoke(7)]), store.commit("t", [answered(1, b"?")]), good[1],
+        return_exceptions=True,
+    )  # fmt: skip
+    assert [type(one) for one in results] == [type(None), ValueError, ValueError, type(None)]
+    assert await store.events("s") == [spoke(1), spoke(2)]
+
+
+async def test_content_of_one_commit_may_be_named_by_the_next_before_it_is_acknowledged(store: Store) -> None:
+    first = store.commit("s", contents=[content(b"early")])
+    second = store.commit("s", [answered(1, b"early")])
+    await asyncio.gather(first, second)
+    assert (await store.entry(digest_of(b"early"))).references == 1
+
+
+async def test_every_call_after_close_is_refused(store: Store) -> None:
+    await store.commit("s", [spoke(1)])
+    await store.close()
+    await store.close()
+    calls = [
+        store.commit("s", [spoke(2)]),
+        store.events("s"),
+        store.sessions(),
+        store.get("0" * 64),
+        store.entry("0" * 64),
+        store.find("0"),
+        store.page(),
+        store.totals(),
+        store.save_draft("s", "x"),
+        store.draft("s"),
+    ]
+    for call in calls:
+        with pytest.raises(StoreClosed):
+            await call

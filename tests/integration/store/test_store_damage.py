@@ -1,0 +1,248 @@
+"""Damage on disk: never wrong bytes, always reported, nothing deleted, healed by storing again."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import plyvel
+import pytest
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentDamaged, StoreUnreadable
+from helix_desktop.store import keys
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_damage import files, flip_near, settle
+from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, spoke, summary
+
+# Incompressible, so that its bytes stand in the file as they are.
+BODY = random.Random(1).randbytes(5000)
+NEIGHBOUR = random.Random(2).randbytes(5000)
+
+
+async def stored(folder: Path, *bodies: bytes) -> None:
+    """A closed store that holds these contents, each named by an event."""
+    store = await LevelStore.open(folder, WORKSPACE)
+    for seq, data in enumerate(bodies, 1):
+        await store.commit("s", [answered(seq, data)], [content(data)], summary=summary("s"))
+    await store.close()
+    settle(folder)
+
+
+async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_near(tmp_path, BODY[100:120], 10) == 1
+    digest = digest_of(BODY)
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        with pytest.raises(ContentDamaged, match="heals") as caught:
+            await store.get(digest)
+        aside = tmp_path / "quarantine" / f"{digest}.row"
+        assert aside.name in str(caught.value)
+        kept = aside.read_bytes()
+        assert len(kept) > len(BODY)
+        assert BODY[:100] in kept
+        assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+        before = await store.entry(digest)
+
+        await store.commit("s", contents=[content(BODY)])
+        assert await store.get(digest) == BODY
+        assert await store.entry(digest) == before
+        assert (await store.totals()).entries == 2
+        assert not aside.exists()
+        assert aside.with_suffix(".healed").read_bytes() == kept
+    finally:
+        await store.close()
+
+
+async def test_storing_again_heals_damage_that_nobody_has_read_yet(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY)
+    assert flip_near(tmp_path, BODY[100:120]) == 1
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        await store.commit("s", contents=[content(BODY)])
+        assert await store.get(digest_of(BODY)) == BODY
+        assert len((await store.page()).entries) == 1
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("place", [100, 700_000, 1_999_900])
+async def test_a_damaged_chunk_is_reported_and_healed(tmp_path: Path, place: int) -> None:
+    large = random.Random(3).randbytes(2_000_000)
+    await stored(tmp_path, large, BODY)
+    assert flip_near(tmp_path, large[place : place + 20]) == 1
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest_of(large))
+        assert await store.get(digest_of(BODY)) == BODY
+        await store.commit("s", contents=[content(large)])
+        assert await store.get(digest_of(large)) == large
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("missing", ["content", "chunk"])
+async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path, missing: str) -> None:
+    large = random.Random(4).randbytes(1_500_000)
+    digest = digest_of(large)
+    await stored(tmp_path, large)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.delete(keys.content(digest) if missing == "content" else keys.chunk(digest, 1), sync=True)
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        with pytest.raises(ContentDamaged, match="missing"):
+            await store.get(digest)
+        await store.commit("s", contents=[content(large)])
+        assert await store.get(digest) == large
+        assert (await store.totals()).entries == 1
+    finally:
+        await store.close()
+
+
+async def test_a_damaged_record_hides_neither_its_content_nor_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    digest = digest_of(BODY)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    record = db.get(keys.record(digest))
+    db.put(keys.record(digest), record[:-1] + b"?", sync=True)
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert await store.get(digest) == BODY
+        assert len((await store.page()).entries) == 2
+        with pytest.raises(ContentDamaged, match="record"):
+            await store.entry(digest)
+        assert [one.digest for one in (await store.page(prefix=digest[:8])).entries] == []
+        assert digest in caplog.text
+        # Naming it goes on; storing it again rebuilds the record where it was, with its references counted.
+        await store.commit("s", [answered(3, BODY)])
+        await store.commit("s", contents=[content(BODY)])
+        assert (await store.entry(digest)).references == 2
+        assert len((await store.page()).entries) == 2
+        assert (await store.totals()).entries == 2
+    finally:
+        await store.close()
+
+
+async def test_a_damaged_event_is_reported_and_never_skipped(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    row = db.get(keys.event("s", 1))
+    last = db.get(keys.event("s", 2))
+    db.put(keys.event("s", 1), row[:9] + bytes([row[9] ^ 1]) + row[10:], sync=True)
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    with pytest.raises(StoreUnreadable, match="checksum"):
+        await store.events("s")
+    await store.close()
+
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.put(keys.event("s", 1), row, sync=True)
+    db.delete(keys.event("s", 2), sync=True)
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    with pytest.raises(StoreUnreadable, match="1 of 2 events"):
+        await store.events("s")
+    await store.close()
+    assert last is not None
+
+
+async def test_a_damaged_block_of_the_index_is_reported_and_not_the_end_of_the_list(tmp_path: Path) -> None:
+    await stored(tmp_path, *(b"%d" % number for number in range(50)))
+    assert flip_near(tmp_path, keys.newest(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        with pytest.raises(StoreUnreadable):
+            await store.page()
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("gone", ["CURRENT", "MANIFEST-*", "*.ldb"])
+async def test_a_missing_file_is_reported_and_no_table_is_deleted(tmp_path: Path, gone: str) -> None:
+    await stored(tmp_path, BODY)
+    for path in (tmp_path / "db").glob(gone):
+        path.unlink()
+    before = files(tmp_path, "*.ldb")
+    with pytest.raises(StoreUnreadable, match="Nothing was changed"):
+        await LevelStore.open(tmp_path, WORKSPACE)
+    assert files(tmp_path, "*.ldb") == before
+
+
+async def test_tables_without_a_format_file_are_not_overwritten(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY)
+    (tmp_path / "format").unlink()
+    before = files(tmp_path, "*.ldb")
+    with pytest.raises(StoreUnreadable, match="must not be overwritten"):
+        await LevelStore.open(tmp_path, WORKSPACE)
+    assert files(tmp_path, "*.ldb") == before
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": "one"}'])
+async def test_a_damaged_format_file_is_reported(tmp_path: Path, text: str) -> None:
+    await stored(tmp_path, BODY)
+    (tmp_path / "format").write_text(text)
+    with pytest.raises(StoreUnreadable, match="format"):
+        await LevelStore.open(tmp_path, WORKSPACE)
+
+
+async def test_the_store_of_another_workspace_is_refused(tmp_path: Path) -> None:
+    await stored(tmp_path / "one", BODY)
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await LevelStore.open(tmp_path / "one", OTHER_WORKSPACE)
+    # Also when only the LevelDB was put under another store's format file.
+    other = await LevelStore.open(tmp_path / "two", OTHER_WORKSPACE)
+    await other.close()
+    (tmp_path / "two" / "db").rename(tmp_path / "aside")
+    (tmp_path / "one" / "db").rename(tmp_path / "two" / "db")
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await LevelStore.open(tmp_path / "two", OTHER_WORKSPACE)
+
+
+async def test_a_newer_schema_is_refused_by_number(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY)
+    path = tmp_path / "format"
+    path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
+    with pytest.raises(StoreUnreadable, match="schema 2"):
+        await LevelStore.open(tmp_path, WORKSPACE)
+
+
+async def test_a_creation_that_was_cut_off_is_taken_up(tmp_path: Path) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    await store.close()
+    # Cut off before the new LevelDB got its name.
+    (tmp_path / "db").rename(tmp_path / "db.new")
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    await store.commit("s", [spoke(1)])
+    await store.close()
+    # Cut off while the new LevelDB was made.
+    early = tmp_path / "early"
+    (early / "db.new").mkdir(parents=True)
+    (early / "db.new" / "LOG").write_text("half")
+    store = await LevelStore.open(early, WORKSPACE)
+    assert (await store.totals()).entries == 0
+    await store.close()
+
+
+async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    for seq in range(1, 6):
+        await store.commit("s", [spoke(seq)])
+    await store.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    assert store.lost == 0
+    for seq in range(6, 9):
+        await store.commit("s", [spoke(seq)])
+    await store.close()
+    for path in (tmp_path / "db").glob("*.log"):
+        path.unlink()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    assert store.lost == 3
+    assert "lost its last 3 writes" in caplog.text
+    assert await store.events("s") == [spoke(seq) for seq in range(1, 6)]
+    await store.close()

@@ -1,0 +1,137 @@
+"""A disk that takes no more: a clear error, reads go on, nothing acknowledged is lost, writing resumes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import StoreWriteFailed
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import WORKSPACE, answered, content, spoke
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits and mounts")
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def body(seq: int) -> bytes:
+    return random.Random(seq).randbytes(200_000)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MB of its own."""
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(tmp_path)], capture_output=True, check=False
+    )
+    if made.returncode or os.geteuid() != 0:
+        pytest.skip("only root may mount a small disk")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def check_words(error: StoreWriteFailed) -> None:
+    assert "everything before it is safe" in error.what
+    assert error.why
+    assert "try again" in error.fix
+
+
+async def fill(store: LevelStore, seq: int) -> int:
+    """Append until the disk refuses; the last acknowledged seq."""
+    while True:
+        data = body(seq + 1)
+        try:
+            await store.commit("s", [answered(seq + 1, data)], [content(data)])
+        except StoreWriteFailed as error:
+            check_words(error)
+            return seq
+        seq += 1
+
+
+async def check(store: LevelStore, last: int) -> None:
+    """Everything acknowledged is there, and nothing that was refused."""
+    assert await store.events("s") == [answered(seq, body(seq)) for seq in range(1, last + 1)]
+    for seq in range(1, last + 1):
+        assert await store.get(digest_of(body(seq))) == body(seq)
+    assert (await store.totals()).entries == last
+
+
+async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -> None:
+    store = await LevelStore.open(small_disk / "store", WORKSPACE)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(44 << 20))
+    last = await fill(store, 0)
+    assert last > 10
+    await check(store, last)
+    # Still full: refused again, and reads go on.
+    assert await fill(store, last) == last
+    with pytest.raises(StoreWriteFailed):
+        await store.save_draft("s", "typed")
+    await check(store, last)
+    ballast.unlink()
+    await store.save_draft("s", "typed")
+    data = body(last + 1)
+    await store.commit("s", [answered(last + 1, data)], [content(data)])
+    await check(store, last + 1)
+    # A second time, and closed while it is full.
+    last = await fill(store, last + 1)
+    await check(store, last)
+    await store.close()
+    await asyncio.to_thread(subprocess.run, ["mount", "-o", "remount,size=120m", str(small_disk)], check=True)
+    store = await LevelStore.open(small_disk / "store", WORKSPACE)
+    try:
+        assert await store.draft("s") == "typed"
+        assert store.lost == 0
+        held = len(await store.events("s"))
+        await check(store, held)
+        assert held in (last, last + 1)
+    finally:
+        await store.close()
+
+
+LIMITED = """
+import asyncio, resource, signal, sys
+from pathlib import Path
+from helix_desktop.context.errors import StoreWriteFailed
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import spoke
+
+async def run():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    store = await LevelStore.open(Path(sys.argv[1]), sys.argv[2])
+    await store.commit("s", [spoke(1)])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    for _ in range(3):
+        try:
+            await store.commit("s", [spoke(2)])
+        except StoreWriteFailed:
+            assert await store.events("s") == [spoke(1)]
+        else:
+            raise SystemExit("a write passed that the system refused")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await store.commit("s", [spoke(2)])
+    assert await store.events("s") == [spoke(1), spoke(2)]
+    await store.close()
+
+asyncio.run(run())
+"""
+
+
+async def test_a_file_system_that_refuses_every_write_is_survived(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LIMITED, str(tmp_path), WORKSPACE]
+    done = await asyncio.to_thread(
+        subprocess.run, command, cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert await store.events("s") == [spoke(1), spoke(2)]
+    finally:
+        await store.close()

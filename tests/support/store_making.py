@@ -1,0 +1,54 @@
+"""Contents, events and clocks for tests of the store."""
+
+from __future__ import annotations
+
+from helix_desktop.context.content import Content, ContentKind, SessionSummary
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.event import HandoverMade, Recorded, Section, ToolAnswered, UserSpoke
+
+WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
+OTHER_WORKSPACE = "00000000-0000-4000-8000-000000000001"
+START = 1_750_000_000_000
+
+
+class TickingClock:
+    """Milliseconds that go on by `step` with each look."""
+
+    def __init__(self, start: int = START, step: int = 1000) -> None:
+        self.now = start
+        self.step = step
+
+    def __call__(self) -> int:
+        self.now += self.step
+        return self.now
+
+
+def content(data: bytes, tool: str = "read_file", kind: ContentKind = "output") -> Content:
+    """A content under its own digest."""
+    return Content(digest_of(data), data, tool, "src/app.py", "import os", len(data) // 4, kind)
+
+
+def spoke(seq: int, text: str = "hello") -> Recorded:
+    """A user's message that names no content."""
+    return Recorded(seq, START + seq, UserSpoke(text, 1))
+
+
+def answered(seq: int, data: bytes, recalled: str = "") -> Recorded:
+    """A tool's answer that names the digest of `data`."""
+    fact = ToolAnswered(
+        f"call-{seq}", "read_file", "shown", digest_of(data), len(data), 10, 5, recalled=recalled
+    )
+    return Recorded(seq, START + seq, fact)
+
+
+def handed_over(seq: int, index: bytes) -> Recorded:
+    """A handover whose index entry is `index`."""
+    fact = HandoverMade(
+        seq - 1, 0, (Section("Current Issues"),), "ledger", digest_of(index), 1, 9, 100, 50, 3, "m", "85 %"
+    )
+    return Recorded(seq, START + seq, fact)
+
+
+def summary(session: str, updated: int = START, title: str = "a title") -> SessionSummary:
+    """A session's line in the list."""
+    return SessionSummary(session, title, START, updated)

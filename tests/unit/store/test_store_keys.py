@@ -1,0 +1,74 @@
+"""The key space: what goes in comes out, and byte order is reading order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.store import keys
+
+digests = st.binary(min_size=32, max_size=32).map(bytes.hex)
+numbers = st.integers(0, 2**64 - 1)
+sessions = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30)
+
+
+def within(key: bytes, span: keys.Span) -> bool:
+    return span[0] <= key < span[1]
+
+
+@given(digests, numbers, sessions)
+def test_digests_and_seqs_come_back(digest: str, number: int, session: str) -> None:
+    assert keys.digest_in(keys.record(digest)) == digest
+    assert keys.digest_in(keys.newest(number, digest)) == digest
+    assert keys.digest_in(keys.back_reference(session, number, digest)) == digest
+    assert keys.seq_in(keys.event(session, number)) == number
+    assert keys.seq_in(keys.handover(session, number)) == number
+    assert keys.seq_in(keys.reference(digest, session, number)) == number
+
+
+@given(digests, digests, numbers, numbers)
+def test_newest_comes_first_and_equal_times_by_digest(one: str, two: str, early: int, late: int) -> None:
+    earlier, later = sorted((early, late))
+    first, second = keys.newest(later, one), keys.newest(earlier, two)
+    assert (first < second) == ((-later, one) < (-earlier, two))
+    assert within(first, keys.NEWEST)
+
+
+@given(sessions, sessions, numbers, numbers, digests)
+def test_a_session_covers_its_own_rows_in_order(one: str, two: str, low: int, high: int, digest: str) -> None:
+    assert (keys.event(one, low) < keys.event(one, high)) == (low < high)
+    assert within(keys.event(two, low), keys.events_of(one)) == (one == two)
+    assert within(keys.handover(two, low), keys.handovers_of(one)) == (one == two)
+    assert within(keys.back_reference(two, low, digest), keys.back_references_of(one)) == (one == two)
+
+
+@given(digests, digests, sessions, numbers)
+def test_a_digest_covers_its_own_references(one: str, two: str, session: str, number: int) -> None:
+    assert within(keys.reference(two, session, number), keys.references_of(one)) == (one == two)
+
+
+@given(digests, digests, st.integers(1, 64))
+def test_a_prefix_covers_exactly_the_digests_that_begin_with_it(one: str, two: str, length: int) -> None:
+    span = keys.records_of(one[:length])
+    assert within(keys.record(one), span)
+    assert within(keys.record(two), span) == two.startswith(one[:length])
+    assert within(span[0], keys.RECORDS)
+
+
+@given(digests, sessions, numbers)
+def test_no_two_kinds_of_row_share_a_key(digest: str, session: str, number: int) -> None:
+    made = [
+        keys.content(digest), keys.record(digest), keys.newest(number, digest), keys.chunk(digest, 0),
+        keys.event(session, number), keys.handover(session, number), keys.reference(digest, session, number),
+        keys.back_reference(session, number, digest), keys.summary(session), keys.draft(session),
+        keys.last_event(session), keys.SCHEMA, keys.IDENTITY, keys.SEQUENCE, keys.TOTALS,
+    ]  # fmt: skip
+    assert len(set(made)) == len(made)
+    assert within(keys.summary(session), keys.SUMMARIES)
+
+
+@pytest.mark.parametrize("text", ["", "0" * 63, "0" * 65, "G" * 64, "A" * 64])
+def test_what_is_no_digest_gets_no_key(text: str) -> None:
+    with pytest.raises(ValueError, match="SHA-256"):
+        keys.record(text)
