@@ -1,0 +1,207 @@
+"""The system's keychain: one item for all keys, asked in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Protocol, TypeVar, cast
+
+SERVICE = "helix-desktop"
+"""The name under which a keychain lists our items."""
+
+ITEM = "keys"
+"""macOS asks the person for each item: all keys are in one, as long as they fit."""
+
+LONGEST_ITEM = 1_200
+"""Characters of one item: Windows takes 1,280."""
+
+_REFUSED = ("keyring.backends.fail", "keyring.backends.null", "keyring.backends.chainer", "keyrings.alt")
+"""Backends that keep nothing, or keep it as plain text."""
+
+_CLOSING_S = 0.5
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+class KeychainUnusable(Exception):
+    """There is no keychain, or it does not answer; the text says why."""
+
+
+class Keychain(Protocol):
+    """What a backend of `keyring` offers; any call may block while the person is asked to unlock it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """An item's text; None when there is no such item."""
+        ...
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Write an item."""
+        ...
+
+    def delete_password(self, service: str, username: str) -> None:
+        """Remove an item; raises when there is none."""
+        ...
+
+
+def system_keychain() -> Keychain:
+    """The keychain of this system. Raises KeychainUnusable when it has none that keeps secrets secret."""
+    import keyring
+
+    found = keyring.get_keyring()
+    for backend in getattr(found, "backends", None) or [found]:
+        if not type(backend).__module__.startswith(_REFUSED):
+            return cast("Keychain", backend)
+    raise KeychainUnusable("this system has no keychain")
+
+
+class Vault:
+    """All keys in a keychain's item. For one thread only; every method may raise what backends raise."""
+
+    def __init__(self, find: Callable[[], Keychain]) -> None:
+        self._find = find
+        self._keychain: Keychain | None = None
+        self._keys: dict[str, str] | None = None
+        self._parts: tuple[str, ...] = ()
+        self._generation = 0
+
+    def read(self) -> tuple[str, dict[str, str]]:
+        """The keychain's name, and the key of each provider; read once, then remembered."""
+        keychain = self._open()
+        if self._keys is None:
+            self._keys = self._load(keychain)
+        return keychain.name, self._keys
+
+    def change(self, provider: str, key: str) -> str:
+        """Write a provider's key, or remove it when empty; gives the keychain's name."""
+        keychain = self._open()
+        # Another process may have written since: what is remembered is no ground to write on.
+        former = self._load(keychain)
+        keys = {**former, provider: key}
+        if not key:
+            del keys[provider]
+        if keys != former:
+            self._save(keychain, keys)
+        self._keys = keys
+        return keychain.name
+
+    def _open(self) -> Keychain:
+        if self._keychain is None:
+            self._keychain = self._find()
+        return self._keychain
+
+    def _load(self, keychain: Keychain) -> dict[str, str]:
+        text = keychain.get_password(SERVICE, ITEM)
+        head = _object(text) if text else {"keys": {}}
+        self._parts = ()
+        if "parts" in head:
+            self._generation = int(str(head.get("generation")))
+            self._parts = tuple(f"{ITEM}.{self._generation}.{n}" for n in range(int(str(head["parts"]))))
+            whole = "".join(keychain.get_password(SERVICE, part) or "" for part in self._parts)
+            if _digest(whole) != head.get("sha256"):
+                raise KeychainUnusable(
+                    f"its item {SERVICE} is incomplete; enter the keys again after deleting it"
+                )
+            head = {"keys": _object(whole)}
+        keys = head.get("keys")
+        return {str(name): str(key) for name, key in keys.items()} if isinstance(keys, dict) else {}
+
+    def _save(self, keychain: Keychain, keys: dict[str, str]) -> None:
+        """Write new parts, then the head that names them, then drop the old parts: never half a set."""
+        former, self._parts = self._parts, ()
+        text = json.dumps({"keys": keys})
+        if len(text) > LONGEST_ITEM:
+            whole = json.dumps(keys)
+            pieces = [whole[at : at + LONGEST_ITEM] for at in range(0, len(whole), LONGEST_ITEM)]
+            self._generation += 1
+            self._parts = tuple(f"{ITEM}.{self._generation}.{n}" for n in range(len(pieces)))
+            for name, piece in zip(self._parts, pieces, strict=True):
+                keychain.set_password(SERVICE, name, piece)
+            head = {"parts": len(pieces), "generation": self._generation, "sha256": _digest(whole)}
+            text = json.dumps(head)
+        keychain.set_password(SERVICE, ITEM, text)
+        _drop(keychain, former)
+
+
+class Worker:
+    """Runs jobs in one daemon thread, so that a keychain which waits for ever holds nothing else up."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._thread: threading.Thread | None = None
+        self._late: Future[object] | None = None
+
+    async def run(self, job: Callable[[], _T], answer_s: float) -> _T:
+        """Run a job, waiting at most `answer_s` seconds. Raises KeychainUnusable for whatever goes wrong."""
+        if self._late is not None and not self._late.done():
+            raise KeychainUnusable("the keychain has not answered yet: is it asking to be unlocked?")
+        future: Future[object] = Future()
+        self._start().put((future, job))
+        try:
+            async with asyncio.timeout(answer_s):
+                return cast("_T", await asyncio.wrap_future(future))
+        except TimeoutError as error:
+            self._late = future
+            raise KeychainUnusable(f"the keychain did not answer within {answer_s:g} s") from error
+
+    def close(self) -> None:
+        """Let the thread end; waits for it for half a second at most."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._jobs.put(None)
+            thread.join(_CLOSING_S)
+
+    def _start(self) -> queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None]:
+        if self._thread is None:
+            self._thread = threading.Thread(target=_work, args=(self._jobs,), name="keychain", daemon=True)
+            self._thread.start()
+        return self._jobs
+
+
+def _work(jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None]) -> None:
+    while (item := jobs.get()) is not None:
+        future, job = item
+        if not future.set_running_or_notify_cancel():
+            continue
+        try:
+            future.set_result(job())
+        except KeychainUnusable as error:
+            future.set_exception(error)
+        except Exception as error:  # noqa: BLE001 - backends of keyring raise whatever their systems raise
+            _log.info("the keychain failed: %s", type(error).__name__)
+            future.set_exception(KeychainUnusable(f"{type(error).__name__}: {error}"))
+
+
+def _drop(keychain: Keychain, names: Iterable[str]) -> None:
+    for name in names:
+        # What is left over is unreadable without its head.
+        with suppress(Exception):
+            keychain.delete_password(SERVICE, name)
+
+
+def _object(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise KeychainUnusable(f"its item {SERVICE} is not readable; enter the keys again after deleting it")
+    return value
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

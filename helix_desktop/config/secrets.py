@@ -1,0 +1,106 @@
+"""Keys of providers: in the system's keychain, else in the environment, else for this run only."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from helix_desktop.config.keychain import Keychain, KeychainUnusable, Vault, Worker, system_keychain
+from helix_desktop.config.settings import key_variable
+
+ANSWER_S = 20.0
+"""Seconds to wait for a keychain, which may be asking the person to unlock it."""
+
+THIS_RUN = "this run only"
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Key:
+    """A provider's key and its source; both empty when there is none. The key is in no repr."""
+
+    value: str = field(default="", repr=False)
+    source: str = ""
+
+
+class Secrets:
+    """The keys of all providers. A keychain that fails or hangs is never fatal: `problem` says what is wrong.
+
+    Sources are "keychain: NAME", "environment: VARIABLE" and "this run only". A key that was set while the
+    keychain would not take it comes first, then the keychain, then the environment.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        find: Callable[[], Keychain] = system_keychain,
+        answer_s: float = ANSWER_S,
+    ) -> None:
+        self._environ, self._answer_s = environ, answer_s
+        self._this_run: dict[str, str] = {}
+        self._worker, self._vault = Worker(), Vault(find)
+        self.problem = ""
+        """Why the keychain could not be used when it was last asked; empty when it could."""
+
+    async def backend(self) -> str:
+        """The name of the keychain, tried by reading from it; empty when there is none that works."""
+        try:
+            return (await self._ask(self._vault.read))[0]
+        except KeychainUnusable:
+            return ""
+
+    async def get(self, provider: str) -> Key:
+        """A provider's key and its source. May be cancelled, also while the keychain asks the person."""
+        if provider in self._this_run:
+            return Key(self._this_run[provider], THIS_RUN)
+        try:
+            name, keys = await self._ask(self._vault.read)
+        except KeychainUnusable:
+            return self._from_environment(provider)
+        if keys.get(provider):
+            return Key(keys[provider], f"keychain: {name}")
+        return self._from_environment(provider)
+
+    async def set(self, provider: str, key: str) -> Key:
+        """Keep a key; gives it with the source it now has. An empty one deletes."""
+        key = key.strip()
+        if not key:
+            return await self.delete(provider)
+        self._this_run[provider] = key
+        try:
+            name = await self._ask(lambda: self._vault.change(provider, key))
+        except KeychainUnusable:
+            return Key(key, THIS_RUN)
+        self._this_run.pop(provider, None)
+        return Key(key, f"keychain: {name}")
+
+    async def delete(self, provider: str) -> Key:
+        """Forget a key; gives what is left: the environment's, or one that the keychain would not let go."""
+        self._this_run.pop(provider, None)
+        try:
+            await self._ask(lambda: self._vault.change(provider, ""))
+        except KeychainUnusable:
+            _log.info("the keychain could not be asked to forget a key")
+        return await self.get(provider)
+
+    def close(self) -> None:
+        """Let the keychain's thread end; one that hangs is left behind and does not hold up the exit."""
+        self._worker.close()
+
+    async def _ask(self, job: Callable[[], _T]) -> _T:
+        try:
+            answer = await self._worker.run(job, self._answer_s)
+        except KeychainUnusable as error:
+            self.problem = str(error)
+            raise
+        self.problem = ""
+        return answer
+
+    def _from_environment(self, provider: str) -> Key:
+        variable = key_variable(provider)
+        value = self._environ.get(variable, "").strip()
+        return Key(value, f"environment: {variable}") if value else Key()

@@ -1,0 +1,256 @@
+"""The person's settings, in one TOML file that may also be written by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.errors import HelixError, SettingsDamaged
+from helix_desktop.context.message import ModelInfo
+
+Theme = Literal["system", "light", "dark"]
+
+MAX_RECENT = 20
+
+_KEY_VARIABLES: Mapping[str, str] = {
+    "openai": "OPENAI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "google": "GEMINI_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "mistral": "MISTRAL_API_KEY",
+    "together": "TOGETHER_API_KEY",
+    "xai": "XAI_API_KEY",
+}
+
+_Tokens = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that a provider offers; `window` and `reserve` (kept free for the answer) in tokens."""
+
+    name: str
+    window: _Tokens = 128_000
+    reserve: _Tokens = 4_096
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("a model needs a name")
+        if self.reserve >= self.window:
+            raise ValueError(f"the reserve of {self.name} leaves nothing of its window")
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that offers models. Its key is never here: see `config.secrets`."""
+
+    name: str
+    base_url: str
+    models: tuple[ModelEntry, ...] = ()
+    default_model: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name or "/" in self.name or any(sign.isspace() for sign in self.name):
+            raise ValueError(f"{self.name!r} is no provider's name: it needs one word without /")
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that may hold its key."""
+        return key_variable(self.name)
+
+    def info(self, model: str = "") -> ModelInfo:
+        """A model of this provider: the one named, else its default; a model not listed gets usual figures.
+
+        Raises HelixError when no model is named and none is listed.
+        """
+        wanted = model or self.default_model or next((entry.name for entry in self.models), "")
+        if not wanted:
+            raise HelixError(
+                f"No model of {self.name} is chosen.",
+                "None is listed for it.",
+                f"Add one in Settings, Providers, or name it as {self.name}/MODEL.",
+            )
+        listed = next((entry for entry in self.models if entry.name == wanted), ModelEntry(name=wanted))
+        return ModelInfo(self.name, wanted, listed.window, listed.reserve)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for all workspaces.
+
+    `text_size` is the chat's, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model. `recent`
+    are the ids of workspaces, last opened first. `geometry` and `layout` are the main window's, as Qt saves
+    them, in base64.
+    """
+
+    theme: Theme = "system"
+    text_size: Annotated[int, msgspec.Meta(ge=10, le=32)] = 15
+    enter_sends: bool = True
+    model: str = ""
+    recent: tuple[str, ...] = ()
+    geometry: str = ""
+    layout: str = ""
+    providers: tuple[Provider, ...] = ()
+
+    def provider(self, name: str) -> Provider | None:
+        """The provider of that name."""
+        return next((provider for provider in self.providers if provider.name == name), None)
+
+    def find(self, label: str) -> tuple[Provider, ModelInfo]:
+        """The provider and model of a label PROVIDER/NAME, or of PROVIDER for its default model.
+
+        Raises HelixError when there is no such provider, or the label is none.
+        """
+        name, model = parse_label(label)
+        provider = self.provider(name)
+        if provider is None:
+            known = ", ".join(entry.name for entry in self.providers) or "none yet"
+            raise HelixError(
+                f"There is no provider {name}.", f"Known: {known}.", "Add it in Settings, Providers."
+            )
+        return provider, provider.info(model)
+
+    def with_provider(self, provider: Provider) -> Settings:
+        """With this provider: in the place of the one of its name, else at the end."""
+        changed = tuple(provider if old.name == provider.name else old for old in self.providers)
+        added = changed if self.provider(provider.name) else (*changed, provider)
+        return msgspec.structs.replace(self, providers=added)
+
+    def without_provider(self, name: str) -> Settings:
+        """Without the provider of that name; a default model of it goes with it."""
+        left = tuple(provider for provider in self.providers if provider.name != name)
+        model = "" if self.model.partition("/")[0] == name else self.model
+        return msgspec.structs.replace(self, providers=left, model=model)
+
+    def opened(self, workspace: str) -> Settings:
+        """With this workspace's id first among the recent ones."""
+        others = (other for other in self.recent if other != workspace)
+        return msgspec.structs.replace(self, recent=(workspace, *others)[:MAX_RECENT])
+
+
+class SettingsFile:
+    """Reads and writes the settings; keys that this version does not know are kept."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files = TomlFiles()
+        self._saving = asyncio.Lock()
+
+    def load(self) -> tuple[Settings, SettingsDamaged | None]:
+        """The settings, and what was wrong with the file; what cannot be read is as by default.
+
+        A damaged file is copied aside first, as settings.damaged-N.toml. Blocks for a few milliseconds.
+        """
+        try:
+            fields = self._files.read(self._path)
+        except SettingsDamaged as damaged:
+            return Settings(), damaged
+        settings, wrong = _convert(fields)
+        if not wrong:
+            return settings, None
+        kept = self._keep_aside()
+        return settings, SettingsDamaged(
+            f"Some settings in {self._path} cannot be used: {', '.join(wrong)}.",
+            f"{'; '.join(wrong.values())}." + (f" The file is kept as {kept}." if kept else ""),
+            "They are as by default now. Set them again in Settings.",
+        )
+
+    async def save(self, settings: Settings) -> None:
+        """Write the settings, off the calling thread, one save after the other. Raises HelixError."""
+        async with self._saving:
+            await asyncio.to_thread(self.save_now, settings)
+
+    def save_now(self, settings: Settings) -> None:
+        """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._files.write(self._path, _merged(self._existing(), settings))
+        except OSError as error:
+            raise HelixError(
+                "The settings could not be saved.",
+                f"{error}.",
+                f"Check that {self._path.parent} can be written to and has room.",
+            ) from error
+
+    def _existing(self) -> tomlkit.TOMLDocument:
+        try:
+            return tomlkit.parse(self._path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, UnicodeDecodeError, TOMLKitError):
+            return tomlkit.document()
+
+    def _keep_aside(self) -> str:
+        """Copy the file to the first free name, unless that was done before; gives the name."""
+        try:
+            data = self._path.read_bytes()
+            for number in count(1):
+                kept = self._path.with_name(f"{self._path.stem}.damaged-{number}.toml")
+                if not kept.exists():
+                    shutil.copy2(self._path, kept)
+                if kept.read_bytes() == data:
+                    return kept.name
+        except OSError:
+            return ""
+        return ""
+
+
+def parse_label(label: str) -> tuple[str, str]:
+    """Provider and model of PROVIDER/NAME; the model is empty for a bare PROVIDER. A name may contain "/".
+
+    Raises HelixError when there is no provider in it.
+    """
+    provider, _, model = label.strip().partition("/")
+    if not provider:
+        raise HelixError(
+            f"{label!r} names no model.", "A model is named as PROVIDER/NAME.", "For example: openai/gpt-5."
+        )
+    return provider, model
+
+
+def key_variable(provider: str) -> str:
+    """The environment variable that may hold a provider's key: its own usual one, else HELIX_NAME_KEY."""
+    name = provider.lower()
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in name).upper()
+    return _KEY_VARIABLES.get(name, f"HELIX_{plain}_KEY")
+
+
+def _convert(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
+    """Settings from what a file holds, key by key, and what is wrong with each key that cannot be used."""
+    good: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for field in msgspec.structs.fields(Settings):
+        if field.name not in fields:
+            continue
+        try:
+            good[field.name] = msgspec.convert(fields[field.name], field.type)
+        except msgspec.ValidationError as error:
+            wrong[field.name] = f"{field.name}: {error}"
+    return Settings(**good), wrong
+
+
+def _merged(existing: tomlkit.TOMLDocument, settings: Settings) -> tomlkit.TOMLDocument:
+    """A file's content brought up to date; comments, and keys nobody here knows, stay."""
+    for key, value in msgspec.to_builtins(settings).items():
+        old = existing.get(key)
+        existing[key] = _keep_unknown(old, value) if key == "providers" else value
+    return existing
+
+
+def _keep_unknown(old: Any, new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Entries with the unknown keys of the old entries of the same name."""
+    tables = [dict(entry) for entry in old if isinstance(entry, dict)] if isinstance(old, list) else []
+    by_name = {str(entry.get("name")): entry for entry in tables}
+    merged: list[dict[str, Any]] = []
+    for entry in new:
+        former = by_name.get(entry["name"], {})
+        nested = {"models": _keep_unknown(former.get("models"), entry["models"])} if "models" in entry else {}
+        merged.append({**former, **entry, **nested})
+    return merged

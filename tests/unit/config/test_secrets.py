@@ -1,0 +1,191 @@
+"""Keys: found where they are, kept where they can be, and never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+
+import keyring.errors
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.config.keychain import ITEM, LONGEST_ITEM, Keychain, KeychainUnusable, Vault
+from helix_desktop.config.secrets import Key, Secrets
+
+ENVIRON = {"OPENAI_API_KEY": "from-environment"}
+
+
+class Chain:
+    """A keychain in memory, with Windows' limit, that can be made to fail or to hang."""
+
+    name = "Test Keychain"
+
+    def __init__(self) -> None:
+        self.items: dict[str, str] = {}
+        self.error: Exception | None = None
+        self.asked = threading.Event()
+        self.unlocked = threading.Event()
+        self.unlocked.set()
+        self.writes_left = -1
+
+    def _answer(self) -> None:
+        self.asked.set()
+        self.unlocked.wait()
+        if self.error is not None:
+            raise self.error
+
+    def get_password(self, _service: str, username: str) -> str | None:
+        self._answer()
+        return self.items.get(username)
+
+    def set_password(self, _service: str, username: str, password: str) -> None:
+        self._answer()
+        if self.writes_left == 0:
+            raise keyring.errors.PasswordSetError("no more room")
+        self.writes_left -= 1
+        assert len(password) <= 1280
+        self.items[username] = password
+
+    def delete_password(self, _service: str, username: str) -> None:
+        self._answer()
+        if username not in self.items:
+            raise keyring.errors.PasswordDeleteError("not there")
+        del self.items[username]
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    made = Chain()
+    yield made
+    made.unlocked.set()
+
+
+@pytest.fixture
+def secrets(chain: Chain) -> Iterator[Secrets]:
+    made = Secrets(ENVIRON, lambda: chain, answer_s=5)
+    yield made
+    chain.unlocked.set()
+    made.close()
+
+
+def no_keychain() -> Keychain:
+    raise KeychainUnusable("this system has no keychain")
+
+
+async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: Secrets, chain: Chain) -> None:
+    assert await secrets.get("openai") == Key("from-environment", "environment: OPENAI_API_KEY")
+    assert await secrets.set("openai", " sk-1 \n") == Key("sk-1", "keychain: Test Keychain")
+    assert await secrets.get("openai") == Key("sk-1", "keychain: Test Keychain")
+    assert list(chain.items) == [ITEM]
+    assert await secrets.delete("openai") == Key("from-environment", "environment: OPENAI_API_KEY")
+    assert await secrets.get("other") == Key()
+
+
+async def test_all_keys_share_one_item_and_survive_a_restart(chain: Chain) -> None:
+    for number in range(3):
+        once = Secrets({}, lambda: chain)
+        await once.set(f"p{number}", f"k{number}")
+        once.close()
+    again = Secrets({}, lambda: chain)
+    assert [(await again.get(f"p{number}")).value for number in range(3)] == ["k0", "k1", "k2"]
+    assert await again.backend() == "Test Keychain"
+    again.close()
+    assert list(chain.items) == [ITEM]
+
+
+KEYS = st.text("ab-é漢", min_size=1, max_size=500)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d", "e"]), KEYS | st.just("")), max_size=8))
+def test_long_keys_are_split_and_come_back(changes: list[tuple[str, str]]) -> None:
+    chain = Chain()
+    expected: dict[str, str] = {}
+    for provider, key in changes:
+        expected[provider] = key
+        Vault(lambda: chain).change(provider, key)
+    expected = {provider: key for provider, key in expected.items() if key}
+    assert Vault(lambda: chain).read() == ("Test Keychain", expected)
+    assert all(len(text) <= LONGEST_ITEM for text in chain.items.values())
+    head = json.loads(chain.items.get(ITEM, '{"keys": {}}'))
+    assert len(chain.items) <= 1 + head.get("parts", 0), "old parts are dropped"
+
+
+def test_a_write_that_breaks_off_leaves_the_former_keys() -> None:
+    chain = Chain()
+    Vault(lambda: chain).change("a", "x" * 1500)
+    for writes in range(3):
+        chain.writes_left = writes
+        with pytest.raises(keyring.errors.PasswordSetError):
+            Vault(lambda: chain).change("a", "y" * 2600)
+        assert Vault(lambda: chain).read()[1] == {"a": "x" * 1500}
+
+
+async def test_without_a_keychain_a_key_is_for_this_run_only() -> None:
+    secrets = Secrets(ENVIRON, no_keychain)
+    assert await secrets.backend() == ""
+    assert secrets.problem == "this system has no keychain"
+    assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
+    assert await secrets.set("openai", "sk-typed") == Key("sk-typed", "this run only")
+    assert await secrets.get("openai") == Key("sk-typed", "this run only")
+    assert (await secrets.delete("openai")).source == "environment: OPENAI_API_KEY"
+    secrets.close()
+
+
+async def test_the_systems_own_backend_may_be_none_at_all() -> None:
+    """The test run has keyring's fail backend, as a machine without D-Bus has."""
+    secrets = Secrets({})
+    assert await secrets.backend() == ""
+    assert (await secrets.set("x", "k")).source == "this run only"
+    secrets.close()
+
+
+@pytest.mark.parametrize(
+    "error", [keyring.errors.InitError("locked"), keyring.errors.KeyringLocked("no"), OSError("bus")]
+)
+async def test_a_keychain_that_fails_is_as_none_and_recovers(
+    secrets: Secrets, chain: Chain, error: Exception
+) -> None:
+    chain.error = error
+    assert (await secrets.set("other", "k")).source == "this run only"
+    assert str(error) in secrets.problem
+    chain.error = None
+    assert await secrets.get("other") == Key("k", "this run only")
+    assert (await secrets.set("other", "k")).source == "keychain: Test Keychain"
+    assert secrets.problem == ""
+
+
+async def test_a_question_left_unanswered_times_out_and_later_calls_do_not_wait(chain: Chain) -> None:
+    chain.unlocked.clear()
+    secrets = Secrets(ENVIRON, lambda: chain, answer_s=0.05)
+    assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
+    assert "did not answer" in secrets.problem
+    async with asyncio.timeout(0.04):
+        assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
+    assert "unlocked" in secrets.problem
+    chain.unlocked.set()
+    secrets.close()
+
+
+async def test_waiting_for_the_keychain_can_be_cancelled(secrets: Secrets, chain: Chain) -> None:
+    chain.unlocked.clear()
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(secrets.get("openai"))
+        await asyncio.to_thread(chain.asked.wait)
+        asking.cancel()
+    assert asking.cancelled()
+    chain.unlocked.set()
+    assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
+
+
+@pytest.mark.parametrize("text", ["not json", "[1]", '{"parts": 2, "generation": 1, "sha256": "x"}'])
+async def test_an_item_that_is_not_ours_is_not_overwritten(secrets: Secrets, chain: Chain, text: str) -> None:
+    chain.items[ITEM] = text
+    assert (await secrets.set("openai", "k")).source == "this run only"
+    assert chain.items == {ITEM: text}
+
+
+def test_a_key_is_in_no_repr() -> None:
+    assert "sk-1" not in repr(Key("sk-1", "this run only"))

@@ -1,0 +1,189 @@
+"""Settings: saved whole, loaded whatever the file holds, nothing unknown lost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.config.settings import (
+    ModelEntry,
+    Provider,
+    Settings,
+    SettingsFile,
+    key_variable,
+    parse_label,
+)
+from helix_desktop.context.errors import HelixError, SettingsDamaged
+from helix_desktop.context.message import ModelInfo
+
+LOCAL = Provider(
+    name="local",
+    base_url="http://127.0.0.1:8080/v1",
+    models=(ModelEntry(name="small", window=8_192, reserve=1_024), ModelEntry(name="org/large")),
+    default_model="org/large",
+)
+SETTINGS = Settings(theme="dark", text_size=17, enter_sends=False, model="local/small", providers=(LOCAL,))
+
+WORD = st.text("abc-é漢", min_size=1, max_size=6)
+MODELS = st.builds(ModelEntry, name=WORD, window=st.integers(5_000, 2_000_000))
+PROVIDERS = st.builds(
+    Provider, name=WORD, base_url=st.text(max_size=9), models=st.lists(MODELS, max_size=3).map(tuple)
+)
+ANY_SETTINGS = st.builds(
+    Settings,
+    theme=st.sampled_from(["system", "light", "dark"]),
+    text_size=st.integers(10, 32),
+    enter_sends=st.booleans(),
+    model=st.text(max_size=9),
+    recent=st.lists(WORD, max_size=3).map(tuple),
+    geometry=st.text(max_size=9),
+    providers=st.lists(PROVIDERS, max_size=3, unique_by=lambda provider: provider.name).map(tuple),
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "settings.toml"
+
+
+@given(st.lists(ANY_SETTINGS, min_size=1, max_size=3))
+def test_what_was_saved_last_is_loaded(saved: list[Settings]) -> None:
+    with TemporaryDirectory() as folder:
+        settings_file = SettingsFile(Path(folder) / "settings.toml")
+        for settings in saved:
+            settings_file.save_now(settings)
+        assert settings_file.load() == (saved[-1], None)
+
+
+def test_without_a_file_all_is_as_by_default(file: Path) -> None:
+    assert SettingsFile(file).load() == (Settings(), None)
+    assert not file.exists()
+
+
+def test_comments_and_unknown_keys_are_kept(file: Path) -> None:
+    file.write_text(
+        '# mine\nfuture = 1\n[odd]\nx = 2\n[[providers]]\nname = "local"\nbase_url = "old"\nregion = "eu"\n'
+        '[[providers.models]]\nname = "small"\nprice = 1.5\n',
+        encoding="utf-8",
+    )
+    SettingsFile(file).save_now(SETTINGS)
+    text = file.read_text(encoding="utf-8")
+    for kept in ("# mine", "future = 1", "[odd]", 'region = "eu"', "price = 1.5"):
+        assert kept in text
+    assert SettingsFile(file).load() == (SETTINGS, None)
+
+
+@pytest.mark.parametrize("content", [b"theme = ", b"\xff\xfe\x00", b"[[providers]\n"])
+def test_a_damaged_file_is_kept_aside_and_reported(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    settings, damaged = SettingsFile(file).load()
+    assert settings == Settings()
+    assert isinstance(damaged, SettingsDamaged)
+    assert damaged.fix
+    assert "settings.damaged-1.toml" in str(damaged)
+    SettingsFile(file).save_now(SETTINGS)
+    assert file.with_name("settings.damaged-1.toml").read_bytes() == content
+    assert SettingsFile(file).load() == (SETTINGS, None)
+
+
+def test_wrong_values_cost_only_their_own_keys(file: Path) -> None:
+    text = 'theme = "purple"\ntext_size = 900\n[[providers]]\nname = "x"\nbase_url = "y"\n'
+    file.write_text(text, encoding="utf-8")
+    for _ in range(2):
+        settings, damaged = SettingsFile(file).load()
+        assert settings == Settings(providers=(Provider(name="x", base_url="y"),))
+        assert damaged is not None
+        assert "theme, text_size" in damaged.what
+    copies = sorted(path.name for path in file.parent.glob("settings.damaged-*"))
+    assert copies == ["settings.damaged-1.toml"]
+    file.write_text(text + "# changed\n", encoding="utf-8")
+    SettingsFile(file).load()
+    assert file.with_name("settings.damaged-2.toml").exists()
+
+
+def test_a_file_that_cannot_be_read_or_written_is_said(file: Path) -> None:
+    file.mkdir()
+    settings, damaged = SettingsFile(file).load()
+    assert settings == Settings()
+    assert damaged is not None
+    with pytest.raises(HelixError, match="could not be saved"):
+        SettingsFile(file).save_now(SETTINGS)
+
+
+async def test_saves_at_once_come_one_after_the_other(file: Path) -> None:
+    settings_file = SettingsFile(file)
+    sizes = range(10, 20)
+    await asyncio.gather(*(settings_file.save(Settings(text_size=size)) for size in sizes))
+    assert settings_file.load() == (Settings(text_size=19), None)
+    assert [path.name for path in file.parent.iterdir() if path.is_file()] == ["settings.toml"]
+
+
+class TestProviders:
+    def test_a_label_finds_provider_and_model(self) -> None:
+        assert SETTINGS.find("local/small") == (LOCAL, ModelInfo("local", "small", 8_192, 1_024))
+        assert SETTINGS.find("local/org/large")[1] == ModelInfo("local", "org/large")
+        assert SETTINGS.find("local/unlisted")[1] == ModelInfo("local", "unlisted")
+        assert SETTINGS.find("local")[1].name == "org/large"
+        assert SETTINGS.find("local/small")[1].label == "local/small"
+
+    @pytest.mark.parametrize("label", ["elsewhere/small", "", "/small", "elsewhere"])
+    def test_a_label_of_nothing_known_is_explained(self, label: str) -> None:
+        with pytest.raises(HelixError) as caught:
+            SETTINGS.find(label)
+        assert caught.value.fix
+
+    def test_a_provider_without_models_needs_a_name(self) -> None:
+        with pytest.raises(HelixError, match="No model of bare"):
+            Provider(name="bare", base_url="x").info()
+
+    def test_providers_are_replaced_added_and_removed(self) -> None:
+        other = Provider(name="other", base_url="x")
+        changed = SETTINGS.with_provider(msgspec.structs.replace(LOCAL, base_url="new")).with_provider(other)
+        assert [entry.base_url for entry in changed.providers] == ["new", "x"]
+        assert changed.without_provider("other").model == "local/small"
+        assert changed.without_provider("local").model == ""
+        assert changed.without_provider("local").providers == (other,)
+
+    def test_opened_workspaces_come_first_once_and_not_for_ever(self) -> None:
+        settings = Settings()
+        for number in range(30):
+            settings = settings.opened(str(number))
+        assert settings.opened("29") == settings
+        assert settings.opened("15").recent[:2] == ("15", "29")
+        assert len(settings.recent) == 20
+
+    @pytest.mark.parametrize("name", ["", "a/b", "a b", "a\n"])
+    def test_a_providers_name_is_one_word(self, name: str) -> None:
+        with pytest.raises(ValueError, match="no provider's name"):
+            Provider(name=name, base_url="x")
+
+    def test_a_reserve_leaves_room(self) -> None:
+        with pytest.raises(ValueError, match="leaves nothing"):
+            ModelEntry(name="m", window=100)
+
+
+@pytest.mark.parametrize(
+    ("label", "parts"),
+    [("openai/gpt-5", ("openai", "gpt-5")), (" router/a/b ", ("router", "a/b")), ("local", ("local", ""))],
+)
+def test_labels(label: str, parts: tuple[str, str]) -> None:
+    assert parse_label(label) == parts
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable"),
+    [
+        ("openai", "OPENAI_API_KEY"),
+        ("OpenRouter", "OPENROUTER_API_KEY"),
+        ("my-box", "HELIX_MY_BOX_KEY"),
+        ("größe", "HELIX_GR__E_KEY"),
+    ],
+)
+def test_key_variables(provider: str, variable: str) -> None:
+    assert key_variable(provider) == variable
