@@ -40,29 +40,19 @@ class _Change:
 
 
 class _Writer:
-    """Asks with a diff, and writes only what was asked about: not over later changes."""
+    """Asks with a diff, and writes what was asked about."""
 
     def __init__(self, jail: Jail, tool: str) -> None:
         self._jail, self._tool = jail, tool
-        self._asked: dict[str, Stamp | None] = {}
 
     def ask(self, call_id: str, change: _Change, verb: str) -> ApprovalAsk:
         """The question, with the diff."""
-        while len(self._asked) >= _MOST_ASKED:
-            del self._asked[next(iter(self._asked))]
-        self._asked[call_id] = change.stamp
         detail = unified(change.rel, change.before, change.after)
-        return ApprovalAsk(
-            call_id, self._tool, change.rel, f"{verb} {change.rel}", detail, Rule(self._tool, ANY)
-        )
+        rule = Rule(self._tool, ANY)
+        return ApprovalAsk(call_id, self._tool, change.rel, f"{verb} {change.rel}", detail, rule)
 
-    def write(self, call_id: str, change: _Change) -> ToolResult:
+    def write(self, change: _Change) -> ToolResult:
         """Write it and say what happened."""
-        if self._asked.pop(call_id, change.stamp) != change.stamp:
-            raise ToolError(
-                f"{change.rel} was not written: it was changed after the change was approved.",
-                fix="Read it again, then decide what to write.",
-            )
         if change.before != change.after:
             self._jail.write(change.rel, change.after, change.stamp)
         return ToolResult(f"{change.said}\n".encode(), target=change.rel)
@@ -82,18 +72,29 @@ class _Writer:
 
 
 class WriteFile:
-    """Writes a whole file."""
+    """Writes a whole file, but not over changes made after the person saw the diff."""
 
     def __init__(self, jail: Jail) -> None:
         self._writer = _Writer(jail, "write_file")
+        self._asked: dict[str, Stamp | None] = {}
 
     async def ask(self, call_id: str, given: WriteFileArguments) -> ApprovalAsk:
         """May this file be written? Raises ToolError."""
-        return await asyncio.to_thread(lambda: self._writer.ask(call_id, self._change(given), "Write"))
+        change = await asyncio.to_thread(self._change, given)
+        while len(self._asked) >= _MOST_ASKED:
+            del self._asked[next(iter(self._asked))]
+        self._asked[call_id] = change.stamp
+        return await asyncio.to_thread(self._writer.ask, call_id, change, "Write")
 
     async def run(self, call_id: str, given: WriteFileArguments) -> ToolResult:
         """Write it. Raises ToolError."""
-        return await asyncio.to_thread(lambda: self._writer.write(call_id, self._change(given)))
+        change = await asyncio.to_thread(self._change, given)
+        if self._asked.pop(call_id, change.stamp) != change.stamp:
+            raise ToolError(
+                f"{change.rel} was not written: it was changed after the change was approved.",
+                fix="Read it again, then decide what to write.",
+            )
+        return await asyncio.to_thread(self._writer.write, change)
 
     def _change(self, given: WriteFileArguments) -> _Change:
         after = given.content.encode()
@@ -109,7 +110,7 @@ class WriteFile:
 
 
 class EditFile:
-    """Replaces text in a file."""
+    """Replaces text in a file; several edits of one file may be approved together and run one by one."""
 
     def __init__(self, jail: Jail) -> None:
         self._writer = _Writer(jail, "edit_file")
@@ -120,7 +121,7 @@ class EditFile:
 
     async def run(self, call_id: str, given: EditFileArguments) -> ToolResult:
         """Edit it. Raises ToolError."""
-        return await asyncio.to_thread(lambda: self._writer.write(call_id, self._change(given)))
+        return await asyncio.to_thread(lambda: self._writer.write(self._change(given)))
 
     def _change(self, given: EditFileArguments) -> _Change:
         rel, before, stamp = self._writer.before(given.path)

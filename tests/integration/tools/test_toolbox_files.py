@@ -183,6 +183,19 @@ async def test_an_edit_that_is_not_clear_is_refused_before_it_is_asked(
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
 
+async def test_two_edits_of_one_file_approved_together_both_run(root: Path) -> None:
+    box = make_toolbox(root)
+    calls = [
+        call_of("edit_file", path="src/a.py", old_text=old, new_text=new)
+        for old, new in (("one", "1"), ("three", "3"))
+    ]
+    for call in calls:
+        await box.approval(call)
+    for call in calls:
+        await box.run(call)
+    assert (root / "src" / "a.py").read_text() == "1\ntwo\n3\n"
+
+
 async def test_replace_all_replaces_all(root: Path) -> None:
     text = await text_of(root, "edit_file", path="src/a.py", old_text="e", new_text="E", replace_all=True)
     assert text == "Edited src/a.py: 3 replacements, the first at line 1 (14 -> 14 bytes).\n"
