@@ -136,6 +136,7 @@ class Line(QWidget):
         self._font = ui_font(*self._face)
         self._metrics = QFontMetricsF(self._font)
         self.elide = Qt.TextElideMode.ElideRight
+        self.stiff = False  # never narrower than its text
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.set_text(text)
 
@@ -173,7 +174,8 @@ class Line(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Room for a few letters."""
-        return QSize(min(24, self.sizeHint().width()), self.sizeHint().height())
+        whole = self.sizeHint()
+        return whole if self.stiff else QSize(min(24, whole.width()), whole.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """See whether the text still fits."""
@@ -198,9 +200,11 @@ class Line(QWidget):
 class Words(QLabel):
     """Text that wraps and can be selected."""
 
-    def __init__(self, text: str = "", px: int = 13, role: Role = "text", mono: bool = False) -> None:
+    def __init__(
+        self, text: str = "", px: int = 13, role: Role = "text", mono: bool = False, weight: int = 400
+    ) -> None:
         super().__init__(text)
-        self._px, self._role, self._mono = px, role, mono
+        self._px, self._role, self._mono, self._weight = px, role, mono, weight
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -216,7 +220,7 @@ class Words(QLabel):
         family = fonts.MONO_FAMILY if self._mono else fonts.UI_FAMILY
         self.setStyleSheet(
             f"QLabel {{ color: {role_color(theme, self._role)}; font-family: '{family}';"
-            f" font-size: {scaled(self._px)}px; background: transparent;"
+            f" font-size: {scaled(self._px)}px; font-weight: {self._weight}; background: transparent;"
             f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}"
         )
 
@@ -282,6 +286,7 @@ class Card(QFrame):
     def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
         super().__init__()
         self._theme = LIGHT
+        self.holds_code = False
         self.body = QVBoxLayout(self)
         self.body.setContentsMargins(*margins)
         self.body.setSpacing(gap)
@@ -296,7 +301,7 @@ class Card(QFrame):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(self._theme.border), 1))
-        painter.setBrush(QColor(self._theme.surface))
+        painter.setBrush(QColor(self._theme.code_surface if self.holds_code else self._theme.surface))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
 
 

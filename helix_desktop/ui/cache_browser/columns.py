@@ -42,9 +42,9 @@ class Column:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("state", "State", 108, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
-    Column("tool", "Tool", 112, 3, "text", lambda row, _: row.tool),
-    Column("target", "Target", 168, 0, "mono", lambda row, _: row.target, stretch=3),
+    Column("state", "State", 112, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
+    Column("tool", "Tool", 110, 3, "text", lambda row, _: row.tool),
+    Column("target", "Target", 150, 0, "mono", lambda row, _: row.target, stretch=3),
     Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.first_line, stretch=4),
     Column("size", "Size", 72, 1, "number", lambda row, _: size_text(row.size)),
     Column("tokens", "Tokens", 66, 4, "number", lambda row, _: tokens_text(row.tokens)),

@@ -24,6 +24,7 @@ class ContentCard(Card):
     def __init__(self, start: Start) -> None:
         super().__init__((1, 1, 1, 1), 0)
         self._start = start
+        self.holds_code = True
         self._data: bytes | None = None
         self.text = PagedText()
         self.find_bar = FindBar(start, self.text)
@@ -34,8 +35,8 @@ class ContentCard(Card):
         self._problem.setContentsMargins(14, 12, 14, 12)
         self.copy_button = IconButton("copy", "Copy the whole content (Ctrl+Shift+C)", px=14, edge=28)
         self.copy_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.copy_button.setText("Copy")
-        self.copy_button.setFixedWidth(78)
+        self.copy_button.setText(" Copy")
+        self.copy_button.setFixedWidth(76)
         self.copy_button.clicked.connect(self.copy_content)
         self._back = IconButton("chevron-left", "Page back", px=15, edge=28)
         self._on = IconButton("chevron-right", "Page on", px=15, edge=28)
@@ -48,7 +49,8 @@ class ContentCard(Card):
         """Show bytes, or say why there are none; `name` is their file's, for the colours."""
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
-        self.text.setVisible(data is not None)
+        for part in (self.text, self.where, self._find, self.copy_button):
+            part.setVisible(data is not None)
         if data is self._data and data is not None:
             return
         self._data = data
@@ -63,8 +65,8 @@ class ContentCard(Card):
         """Put the whole content on the clipboard, as text."""
         if self._data is not None:
             QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
-            self.copy_button.setText("Copied")
-            QTimer.singleShot(_SAID_MS, self.copy_button, lambda: self.copy_button.setText("Copy"))
+            self.copy_button.setText(" Copied")
+            QTimer.singleShot(_SAID_MS, self.copy_button, lambda: self.copy_button.setText(" Copy"))
 
     def open_find(self) -> None:
         """Open find, if there is something to find in."""
@@ -75,16 +77,17 @@ class ContentCard(Card):
         head = QHBoxLayout()
         head.setContentsMargins(13, 3, 5, 3)
         head.setSpacing(4)
-        find = IconButton("search", "Find in this content (Ctrl+F)", px=15, edge=28)
-        find.clicked.connect(self.open_find)
+        self._find = IconButton("search", "Find in this content (Ctrl+F)", px=15, edge=28)
+        self._find.clicked.connect(self.open_find)
         head.addWidget(self.meta)
         head.addStretch(1)
-        for part in (self.where, self._back, self._on, find, self.copy_button):
+        for part in (self.where, self._back, self._on, self._find, self.copy_button):
             head.addWidget(part)
         self.body.addLayout(head)
         for section in (line(), self.find_bar, self._problem):
             self.body.addWidget(section)
         self.body.addWidget(self.text, 1)
+        self.where.stiff = True
         floor = QWidget()
         floor.setFixedHeight(7)  # room for the card's round corners below the square text
         self.body.addWidget(floor)

@@ -13,6 +13,7 @@ from helix_desktop.ui.elements import Now, Tone, paint_pill, scaled, tone_colors
 from helix_desktop.ui.theme import LIGHT, Theme
 
 PAD = 12  # pixels left and right of a cell's text
+EDGE = 18  # pixels left of the first column's
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
 
@@ -86,7 +87,7 @@ class CacheDelegate(QStyledItemDelegate):
             return
         width = self._pill_metrics.horizontalAdvance(text) + 17
         height = scaled(20)
-        box = QRectF(rect.left() + PAD + 0.5, rect.center().y() - height / 2 + 0.5, width, height)
+        box = QRectF(rect.left() + EDGE + 0.5, rect.top() + (rect.height() - height) / 2, width, height)
         paint_pill(painter, box, text, self._pills[row.state], self._pill_font)
 
     def _text(self, painter: QPainter, rect: QRect, text: str, look: Look) -> None:

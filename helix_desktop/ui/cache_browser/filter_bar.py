@@ -17,7 +17,8 @@ from helix_desktop.ui.cache_browser.rows import (
 )
 from helix_desktop.ui.cache_browser.table import menu_below
 from helix_desktop.ui.elements import Line
-from helix_desktop.ui.widgets import IconButton, PushButton, SearchField, restyle
+from helix_desktop.ui.theme import Theme
+from helix_desktop.ui.widgets import IconButton, PushButton, SearchField
 
 _PAUSE_MS = 150  # after the last key, before the table is filtered
 _NARROW = 640  # pixels below which the counter gives way
@@ -37,14 +38,14 @@ class FilterBar(QWidget):
         self.field = SearchField("Filter by hash prefix, tool or file")
         self.field.setMinimumWidth(150)
         self.field.setMaximumWidth(340)
-        self.states = PushButton("All states", "", "list-filter")
-        self.session = PushButton("This session", "", "message-square")
+        self.states = PushButton(" All states", "", "list-filter")
+        self.session = PushButton(" This session", "", "message-square")
         self.session.setCheckable(True)
         self.session.setToolTip("Only what this session refers to")
         self.counter = Line("", 12, role="muted")
         self.more = IconButton("ellipsis", "More")
         self.states.clicked.connect(lambda: menu_below(self._states_menu(), self.states))
-        self.session.toggled.connect(self._toggled)
+        self.session.toggled.connect(lambda _: self.changed.emit())
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -78,8 +79,7 @@ class FilterBar(QWidget):
         self.field.setText("")
         self._soon.stop()
         self._state = None
-        self.states.setText("All states")
-        restyle(self.states, "chosen", False)
+        self.states.setText(" All states")
         self.session.blockSignals(True)
         self.session.setChecked(False)
         self.session.blockSignals(False)
@@ -88,7 +88,7 @@ class FilterBar(QWidget):
     def set_state(self, state: CacheState | None) -> None:
         """Let only this state pass; None lets all."""
         self._state = state
-        self.states.setText(state.capitalize() if state else "All states")
+        self.states.setText(f" {state.capitalize()}" if state else " All states")
         self.changed.emit()
 
     def toggle_order(self) -> CacheOrder:
@@ -112,6 +112,13 @@ class FilterBar(QWidget):
             self._bar.setRange(0, max(1, progress.total))
             self._bar.setValue(progress.done)
             self._bar.setAccessibleName(self._said.text)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self.session.setStyleSheet(
+            f"QPushButton:checked {{ background: {theme.accent_soft}; color: {theme.accent_text};"
+            f" border-color: {theme.accent}; }}"
+        )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Let the counter go where room is short."""
@@ -143,6 +150,3 @@ class FilterBar(QWidget):
             action.triggered.connect(lambda _, chosen=state: self.set_state(chosen))
             menu.addAction(action)
         return menu
-
-    def _toggled(self) -> None:
-        self.changed.emit()

@@ -176,8 +176,8 @@ class PagedText(QPlainTextEdit):
         self._place_gutter()
 
     def _place_gutter(self) -> None:
-        inside = self.contentsRect()
-        self._gutter.setGeometry(QRect(inside.left(), inside.top(), self.gutter_width(), inside.height()))
+        inside, width = self.contentsRect(), self.gutter_width()
+        self._gutter.setGeometry(QRect(inside.left(), inside.top(), width, self.viewport().height()))
 
     def _follow(self, rect: QRect, dy: int) -> None:
         if dy:

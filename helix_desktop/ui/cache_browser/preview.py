@@ -125,8 +125,8 @@ class Preview(QWidget):
         super().resizeEvent(event)
         self._tell_cost()
         roomy = self.width() >= _NARROW
-        self.verify_button.setText("Verify" if roomy else "")
-        self.export_button.setText("Save as…" if roomy else "")
+        self.verify_button.setText(" Verify" if roomy else "")
+        self.export_button.setText(" Save as…" if roomy else "")
         self._tool.setVisible(roomy)
 
     def _build_parts(self) -> None:
@@ -138,12 +138,13 @@ class Preview(QWidget):
         self._sha.elide = Qt.TextElideMode.ElideMiddle
         self._shield = IconLabel("shield", px=15, ink="muted")
         self.verified = Line("", 12, role="muted")
-        self.recall_button = PushButton("Recall into chat", "primary", "corner-down-left")
+        self.verified.stiff = True
+        self.recall_button = PushButton(" Recall into chat", "primary", "corner-down-left")
         self.recall_button.setToolTip("Put it into the next message (Ctrl+Enter)")
-        self.verify_button = PushButton("Verify", "", "shield-check")
+        self.verify_button = PushButton(" Verify", "", "shield-check")
         self.verify_button.setToolTip("Compute the SHA-256 again and compare (V)")
         self.verify_button.setAccessibleName("Verify")
-        self.export_button = PushButton("Save as…", "", "download")
+        self.export_button = PushButton(" Save as…", "", "download")
         self.export_button.setToolTip("Save the exact bytes to a file (Ctrl+S)")
         self.export_button.setAccessibleName("Save as…")
         self.copy_hash_button = IconButton("copy", "Copy the hash (Ctrl+C)", px=13, edge=22)
@@ -180,11 +181,17 @@ class Preview(QWidget):
         self._target.set_text(row.target or row.first_line or "Output")
         self._tool.set_text(row.tool or "output")
         self._sha.set_text(f"sha256 {row.digest}")
-        recalls = "1 recall" if row.recalls == 1 else f"{row.recalls} recalls"
+        recalls = (
+            f" · recalled {row.recalls} times"
+            if row.recalls > 1
+            else " · recalled once"
+            if row.recalls
+            else ""
+        )
         refs = "1 reference" if row.refs == 1 else f"{row.refs} references"
         at = when_text(row.created, self._now(), clock=True)
         self.content.meta.set_text(
-            f"{size_text(row.size)} · {tokens_text(row.tokens)} tokens · {recalls} · {refs} · {at}"
+            f"{size_text(row.size)} · {tokens_text(row.tokens)} tokens{recalls} · {refs} · {at}"
         )
 
     def _took_lines(self, first: int, last: int) -> None:
@@ -200,8 +207,8 @@ class Preview(QWidget):
             tokens = max(1, round(tokens * self.content.text.content.share(first, last)))
             words = f"Recall lines {first}–{last}" if last > first else f"Recall line {first}"
         cost = f"≈ {tokens_text(tokens)} tokens"
-        self.recall_button.setText(f"{words} · {cost}" if self.width() >= _NARROW else f"Recall · {cost}")
+        self.recall_button.setText(f" {words} · {cost}" if self.width() >= _NARROW else f" Recall · {cost}")
         if self.width() < _TIGHT:
-            self.recall_button.setText(cost)
+            self.recall_button.setText(f" {cost}")
         self.recall_button.setAccessibleName(f"{words}, {cost}")
         self.recall_button.setEnabled(self._state.data is not None)

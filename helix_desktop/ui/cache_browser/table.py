@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
 from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF, ColumnKey, fitting, widths
-from helix_desktop.ui.cache_browser.delegate import CacheDelegate
+from helix_desktop.ui.cache_browser.delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache_browser.model import CacheModel, Index
 from helix_desktop.ui.elements import Now, scaled, wall_clock
 from helix_desktop.ui.theme import Theme
@@ -105,7 +105,8 @@ class CacheTable(QTableView):
         self.setStyleSheet(
             f"QTableView {{ background: {theme.canvas}; border: 0; }} QHeaderView::section {{ background:"
             f" {theme.canvas}; color: {theme.faint}; border: 0; border-bottom: 1px solid {theme.border};"
-            f" padding: 0 12px; font-size: {scaled(12)}px; font-weight: 500; }}"
+            f" padding: 0 {PAD}px; font-size: {scaled(12)}px; font-weight: 500; }}"
+            f" QHeaderView::section:first {{ padding-left: {EDGE}px; }}"
         )
         self.fit_columns()
         self.viewport().update()

@@ -1,0 +1,74 @@
+"""The rail on the timeline's left, and the nodes on it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from helix_desktop.ui.theme import LIGHT, Theme
+
+Node: TypeAlias = Literal["live", "handover", "sweep", "failure", "mark"]
+
+_RAIL_X = 15.0  # pixels from the left edge to the rail
+_CARD_X = 38
+
+
+class RailRow(QWidget):
+    """One card with its piece of the rail."""
+
+    def __init__(self, card: QWidget, node: Node, node_y: int) -> None:
+        super().__init__()
+        self._theme, self._y = LIGHT, node_y
+        self.node = node
+        self._first = self._last = False
+        self.card = card
+        row = QHBoxLayout(self)
+        row.setContentsMargins(_CARD_X, 5, 0, 5)
+        row.addWidget(card)
+
+    def set_ends(self, first: bool, last: bool) -> None:
+        """Say whether the rail begins or ends here."""
+        if (first, last) != (self._first, self._last):
+            self._first, self._last = first, last
+            self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the rail and the node."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        small = self.node in ("sweep", "mark")
+        y, space = 5.0 + self._y, 7.0 if small else 10.0
+        painter.setPen(QPen(QColor(self._theme.border_strong), 2))
+        if not self._first:
+            painter.drawLine(QPointF(_RAIL_X, 0), QPointF(_RAIL_X, y - space))
+        if not self._last:
+            painter.drawLine(QPointF(_RAIL_X, y + space), QPointF(_RAIL_X, self.height()))
+        ink = QColor(self._ink())
+        if small:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(ink)
+            painter.drawEllipse(QPointF(_RAIL_X, y), 3.5, 3.5)
+            return
+        painter.setPen(QPen(ink, 2.5))
+        painter.setBrush(ink if self.node == "live" else QColor(self._theme.canvas))
+        painter.drawEllipse(QPointF(_RAIL_X, y), 5.5, 5.5)
+
+    def _ink(self) -> str:
+        match self.node:
+            case "live":
+                return self._theme.accent
+            case "handover":
+                return self._theme.seg_assistant
+            case "sweep":
+                return self._theme.seg_output
+            case "failure":
+                return self._theme.error
+        return self._theme.scrollbar
