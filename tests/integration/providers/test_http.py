@@ -1,0 +1,80 @@
+"""The network: proxies, certificates, and what is imported when."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from helix_desktop.context.errors import ModelRefused, ModelUnreachable
+from helix_desktop.providers.http import Http, is_loopback
+from helix_desktop.providers.openai_chat import list_models
+from tests.support.chat_server import ChatServer, say
+
+
+@pytest.mark.parametrize(
+    ("url", "loopback"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://app.localhost/v1", True),
+        ("http://127.0.0.1:8080", True),
+        ("http://127.1.2.3", True),
+        ("http://[::1]:8080/v1", True),
+        ("https://api.openai.com/v1", False),
+        ("http://192.168.1.4:8080", False),
+        ("http://localhost.example.com", False),
+        ("http://[::1", False),
+        ("", False),
+    ],
+)
+def test_what_is_this_machine(url: str, loopback: bool) -> None:
+    assert is_loopback(url) is loopback
+
+
+async def test_the_systems_proxy_is_used_but_never_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    http = Http()
+    async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
+        assert await list_models("here", server.base_url, http=http) == ("large", "small")
+        assert proxy.requests == []
+        with pytest.raises(ModelRefused):
+            await list_models("away", "http://model.test/v1", http=http)
+        assert proxy.requests[0].path == "http://model.test/v1/models"
+        await http.aclose()
+
+
+async def test_proxy_settings_that_cannot_be_used_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://nowhere")
+    http = Http()
+    with pytest.raises(ModelUnreachable, match="proxy settings"):
+        await list_models("away", "http://model.test/v1", http=http)
+    async with ChatServer(lambda _: say("ok")) as server:
+        assert await list_models("here", server.base_url, http=http)
+    await http.aclose()
+
+
+async def test_https_to_a_server_without_it_is_explained() -> None:
+    async def plain(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    http = Http()
+    async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ModelUnreachable, match="http:// or https://"):
+            await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)
+    await http.aclose()
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+    heavy = "('httpx', 'httpcore', 'certifi', 'tiktoken', 'keyring', 'anyio')"
+    code = (
+        "import sys, helix_desktop.providers.openai_chat, helix_desktop.providers.token_counter\n"
+        "import helix_desktop.config.secrets, helix_desktop.config.settings\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

@@ -1,0 +1,100 @@
+"""What every `Model` promises the agent, to be run on each implementation.
+
+Subclass `ModelContract` in a test file with a fixture `model`: a model that answers each request with some
+text, and calls a tool when the request offers one and ends with a user's message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import aclosing
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.context.message import (
+    Answer,
+    Arrival,
+    Message,
+    ReasoningArrived,
+    Request,
+    Retrying,
+    TextArrived,
+    ToolSpec,
+)
+
+LIST = ToolSpec(
+    "list_directory", "Lists a directory.", {"type": "object", "properties": {"path": {"type": "string"}}}
+)
+QUESTION = (Message("system", "You help."), Message("user", "What is in this project?"))
+
+
+async def arrivals_of(model: Model, request: Request) -> list[Arrival]:
+    """All that a model sends for a request."""
+    return [arrival async for arrival in model.stream(request)]
+
+
+async def answer_of(model: Model, request: Request) -> Answer:
+    """The answer, which has to come last."""
+    last = (await arrivals_of(model, request))[-1]
+    assert isinstance(last, Answer)
+    return last
+
+
+class ModelContract:
+    """The promises; each test has a model of its own."""
+
+    async def test_it_has_a_name_and_room(self, model: Model) -> None:
+        """The label names it; the reserve leaves room in the window."""
+        assert model.info.label == f"{model.info.provider}/{model.info.name}"
+        assert 0 < model.info.reserve < model.info.window
+
+    async def test_one_answer_comes_last_and_is_the_sum_of_the_pieces(self, model: Model) -> None:
+        """What a reader saw arriving is what the answer holds."""
+        arrivals = await arrivals_of(model, Request(QUESTION))
+        assert [isinstance(arrival, Answer) for arrival in arrivals].count(True) == 1
+        answer = arrivals[-1]
+        assert isinstance(answer, Answer)
+        void = [at for at, arrival in enumerate(arrivals) if isinstance(arrival, Retrying)]
+        valid = arrivals[void[-1] + 1 :] if void else arrivals
+        assert "".join(piece.text for piece in valid if isinstance(piece, TextArrived)) == answer.text
+        assert "".join(p.text for p in valid if isinstance(p, ReasoningArrived)) == answer.reasoning
+        assert answer.text.strip()
+        assert answer.stop == "end"
+        assert not answer.calls
+
+    async def test_calls_name_offered_tools_with_json_arguments_and_ids_of_their_own(
+        self, model: Model
+    ) -> None:
+        """Calls can be answered one by one."""
+        answer = await answer_of(model, Request(QUESTION, (LIST,)))
+        assert answer.calls
+        assert answer.stop == "calls"
+        assert {call.name for call in answer.calls} == {"list_directory"}
+        assert all(isinstance(json.loads(call.arguments), dict) for call in answer.calls)
+        assert len({call.id for call in answer.calls}) == len(answer.calls)
+
+    async def test_its_own_message_with_results_is_a_request_it_takes(self, model: Model) -> None:
+        """The loop goes on: an answer, replayed with its results, leads to the next answer."""
+        answer = await answer_of(model, Request(QUESTION, (LIST,)))
+        spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+        results = tuple(
+            Message("tool", "README.md\nsrc/", call_id=call.id, name=call.name) for call in answer.calls
+        )
+        following = await answer_of(model, Request((*QUESTION, spoken, *results), (LIST,)))
+        assert following.text.strip() or following.calls
+
+    async def test_several_requests_at_once_do_not_mix(self, model: Model) -> None:
+        """A model serves the chat and a handover side by side."""
+        answers = await asyncio.gather(*(answer_of(model, Request(QUESTION)) for _ in range(4)))
+        assert all(answer.text.strip() for answer in answers)
+
+    async def test_a_stream_may_be_left_and_the_model_used_again(self, model: Model) -> None:
+        """Stop is possible after the first piece."""
+        async with aclosing(model.stream(Request(QUESTION))) as arrivals:
+            await anext(arrivals)
+        assert (await answer_of(model, Request(QUESTION))).text.strip()
+
+    async def test_reported_usage_is_plausible(self, model: Model) -> None:
+        """What was cached is part of what was sent; nothing is negative."""
+        usage = (await answer_of(model, Request(QUESTION))).usage
+        assert usage is None or (0 <= usage.cached <= usage.input and usage.input > 0 <= usage.output)
