@@ -139,8 +139,12 @@ class Room:
         if first:
             text = "\n".join(text.splitlines()[first - 1 : last or None])
             label = f"{label}, lines {first}-{last or 'end'}"
+        return Attachment(digest, label, text, await self.count(text), len(data))
+
+    async def count(self, text: str) -> int:
+        """Tokens of a text."""
         (tokens,) = await self._parts.counter.count([text])
-        return Attachment(digest, label, text, tokens, len(data))
+        return tokens
 
     async def close(self) -> None:
         """End every turn, then close the store."""

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
+from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.config.secrets import Secrets
+from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.errors import WorkspaceMissing
+from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.providers.token_counter import TokenCounter
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
-
-if TYPE_CHECKING:
-    from helix_desktop.app.models import Models
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +39,29 @@ def prompt(name: str) -> str:
 class Desk:
     """Opens workspaces as rooms, each once, and closes them all."""
 
-    def __init__(self, data: DataDir, models: Models, approver: Approver | None = None) -> None:
-        self.data, self.models = data, models
+    def __init__(
+        self,
+        data: DataDir,
+        environ: Mapping[str, str],
+        approver: Approver | None = None,
+        pause_s: float = DEMO_PAUSE_S,
+    ) -> None:
+        self.data = data
+        self._settings_file = SettingsFile(data.settings_file)
+        self.settings, damaged = self._settings_file.load()
         self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
+        self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
+        self.secrets = Secrets(environ)
+        self.counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
+        self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+
+    async def save_settings(self, settings: Settings) -> None:
+        """Keep changed settings; they hold for this run also when the disk refuses. Raises HelixError then."""
+        self.settings = settings
+        await self._settings_file.save(settings)
 
     @property
     def rooms(self) -> dict[str, Room]:
@@ -61,19 +81,15 @@ class Desk:
     async def _open(self, identity: str) -> Room:
         record = self.registry.get(identity)
         root = _folder(record)
-        from helix_desktop.store.leveldb import LevelStore
-        from helix_desktop.tools.toolbox import Toolbox
-
         policy = self.registry.policy(identity)
         model = await self.models.named(record.model)
         store = await LevelStore.open(self.registry.store_folder(identity), identity, now_ms)
-        counter = self.models.counter
         descriptions = resources_dir() / "prompts" / "tools"
-        tools = Toolbox(root, store, descriptions, counter.count, protected=(self.data.root,))
+        tools = Toolbox(root, store, descriptions, self.counter.count, protected=(self.data.root,))
         parts = Parts(
             store=store,
             tools=tools,
-            counter=counter,
+            counter=self.counter,
             permissions=SavedRules(self.registry, identity),
             clock=now_ms,
             prompts={"system": prompt("system"), "handover": prompt("handover")},
@@ -100,6 +116,7 @@ class Desk:
         for identity in tuple(self._rooms):
             await self.close_room(identity)
         await self.models.close()
+        self.secrets.close()
 
 
 def _folder(record: WorkspaceRecord) -> Path:

@@ -19,7 +19,6 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, Update
 from helix_desktop.app.desk import Desk
-from helix_desktop.app.models import Models
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import WorkspaceMissing
@@ -204,7 +203,7 @@ def _in_room(given: argparse.Namespace, work: _Work, add: bool = False, approve:
 async def _opened(given: argparse.Namespace, add: bool, approve: bool) -> AsyncIterator[tuple[Desk, Room]]:
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     data.ensure()
-    desk = Desk(data, Models.load(data), AlwaysAnswers("once" if approve else "deny"))
+    desk = Desk(data, os.environ, AlwaysAnswers("once" if approve else "deny"), pause_s=0.0)
     try:
         path: Path = given.workspace
         record = desk.registry.add(path) if add else desk.registry.at(path)

@@ -1,0 +1,73 @@
+"""Which model answers: from a label, the settings and the keys. Nothing is contacted here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import msgspec
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.config.secrets import Secrets
+from helix_desktop.config.settings import Provider, Settings, parse_label
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.providers.demo import DEMO_LABEL, DemoModel
+from helix_desktop.providers.http import Http
+from helix_desktop.providers.openai_chat import OpenAIChat
+
+DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
+_ADHOC = "server"
+
+
+class Models:
+    """Makes models by label PROVIDER/NAME; an empty label is the person's default, at first the demo."""
+
+    def __init__(
+        self, settings: Callable[[], Settings], secrets: Secrets, pause_s: float = DEMO_PAUSE_S
+    ) -> None:
+        self._settings, self._secrets, self._pause_s = settings, secrets, pause_s
+        self._http = Http()
+
+    async def named(self, label: str) -> Model:
+        """The model of a label. Raises HelixError when there is no such provider."""
+        wanted = label or self._settings().model or DEMO_LABEL
+        if wanted == DEMO_LABEL:
+            return DemoModel(pause_s=self._pause_s)
+        provider, info = self._settings().find(wanted)
+        return await self._behind(provider, info)
+
+    async def adhoc(self, label: str, base_url: str, window: int) -> Model:
+        """A model at an address that no settings name; `window` in tokens, 0 for the usual.
+
+        Raises HelixError when label or address are no use.
+        """
+        if not base_url:
+            model = await self.named(label)
+            if not window or model.info.demo:
+                return model
+            provider, info = self._settings().find(label or self._settings().model)
+            return await self._behind(provider, _sized(info, window))
+        if urlsplit(base_url).scheme not in {"http", "https"}:
+            raise HelixError(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
+        name, model_name = parse_label(label) if "/" in label else (_ADHOC, label)
+        if not model_name:
+            raise HelixError(
+                "No model is named.", f"A server at {base_url} was.", "Add --model PROVIDER/NAME."
+            )
+        provider = Provider(name=name, base_url=base_url)
+        return await self._behind(provider, _sized(provider.info(model_name), window))
+
+    async def _behind(self, provider: Provider, info: ModelInfo) -> Model:
+        key = await self._secrets.get(provider.name)
+        return OpenAIChat(info, provider.base_url, key.value, http=self._http)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+
+def _sized(info: ModelInfo, window: int) -> ModelInfo:
+    if not window:
+        return info
+    return msgspec.structs.replace(info, window=window, reserve=min(info.reserve, max(256, window // 10)))

@@ -1,0 +1,124 @@
+"""Answers the cache browser: previews, verifying, exporting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from helix_desktop.agent.room import Room
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentDamaged, HelixError
+from helix_desktop.context.transcript import Transcript
+from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
+from helix_desktop.ui.cache_browser.source import RoomSource
+from helix_desktop.ui.cache_browser.view import CacheBrowser
+from helix_desktop.ui.dialogs import pick_save_file
+from helix_desktop.ui.intents import Intents
+
+_TOLD_EVERY = 25  # entries between two steps of the progress bar
+
+
+class CachePresenter:
+    """Binds the cache browser to one room at a time."""
+
+    def __init__(self, view: CacheBrowser, intents: Intents) -> None:
+        self._view, self._intents = view, intents
+        self._room: Room | None = None
+        self._source: RoomSource | None = None
+        self._verifying: asyncio.Task[None] | None = None
+        view.selection_changed.connect(self._select)
+        view.verify_requested.connect(lambda digest: intents.start(self._verify(digest), "verify"))
+        view.verify_all_requested.connect(self._begin_verify_all)
+        view.cancel_requested.connect(self._cancel)
+        view.export_requested.connect(lambda digest: intents.start(self._export(digest), "export"))
+
+    def show(self, room: Room | None, transcript: Callable[[], Transcript | None]) -> None:
+        """Show the entries of a room, with the state they have in one session."""
+        self._cancel()
+        self._room = room
+        self._source = RoomSource(room, transcript) if room is not None else None
+        self._view.set_source(self._source)
+
+    def _select(self, digest: str) -> None:
+        if digest:
+            self._intents.start(self._preview(digest), "preview")
+
+    async def _preview(self, digest: str) -> None:
+        room, source = self._room, self._source
+        if room is None or source is None:
+            return
+        rows = await source.rows([digest])
+        if not rows:
+            return
+        try:
+            data = await room.store.get(digest)
+        except ContentDamaged as error:
+            source.damaged.add(digest)
+            self._view.show_preview(PreviewState(rows[0], None, str(error)))
+            return
+        if room is self._room:
+            self._view.show_preview(PreviewState(rows[0], data))
+
+    async def _verify(self, digest: str) -> None:
+        if self._room is None or self._source is None:
+            return
+        verdict = await self._room.verify(digest)
+        if not verdict.sound:
+            self._source.damaged.add(digest)
+        self._view.set_verified(digest, verdict.sound, verdict.text)
+
+    def _begin_verify_all(self) -> None:
+        if self._verifying is None:
+            self._verifying = self._intents.start(self._verify_all(), "verify all")
+
+    async def _verify_all(self) -> None:
+        room, source = self._room, self._source
+        try:
+            if room is None or source is None:
+                return
+            ids = await source.ids(CacheFilter())
+            digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
+            for done, digest in enumerate(digests):
+                if done % _TOLD_EVERY == 0:
+                    self._view.set_progress(CacheProgress("Verifying", done, len(digests)))
+                verdict = await room.verify(digest)
+                if not verdict.sound:
+                    source.damaged.add(digest)
+            self._tell_result(len(digests), len(source.damaged))
+        finally:
+            self._verifying = None
+            self._view.set_progress(None)
+
+    def _tell_result(self, verified: int, damaged: int) -> None:
+        if damaged:
+            self._intents.tell(
+                HelixError(
+                    f"{damaged} of {verified} entries are damaged.",
+                    "Their bytes no longer have the SHA-256 they are stored under.",
+                    "Filter by the state damaged to see them; running the tool again heals an entry.",
+                )
+            )
+            self._view.refresh()
+
+    def _cancel(self) -> None:
+        if self._verifying is not None:
+            self._verifying.cancel()
+
+    async def _export(self, digest: str) -> None:
+        if self._room is None:
+            return
+        entry = await self._room.store.entry(digest)
+        name = Path(entry.target).name if entry.tool == "read_file" else f"{digest[:12]}.txt"
+        place = await pick_save_file(self._view, "Save the cached output", name)
+        if place is None:
+            return
+        data = await self._room.store.get(digest)
+        try:
+            await asyncio.to_thread(place.write_bytes, data)
+        except OSError as error:
+            raise HelixError(
+                f"{place} could not be written.", f"{error}.", "Choose another place."
+            ) from error
+        written = await asyncio.to_thread(place.read_bytes)
+        self._view.set_verified(digest, digest_of(written) == digest, f"saved as {place.name}")

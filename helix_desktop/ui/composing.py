@@ -1,0 +1,111 @@
+"""What the person is writing: the draft, what goes along with it, and its price in tokens."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.room import Room
+from helix_desktop.context.event import Attachment
+from helix_desktop.ui.chat.composer import Composer
+from helix_desktop.ui.chat.from_events import model_name
+from helix_desktop.ui.frame.rows import tokens_text
+from helix_desktop.ui.intents import Intents
+
+_COUNT_AFTER_MS = 250
+
+
+class Composing(QObject):
+    """Binds the composer to one conversation at a time. Drafts survive switching, closing and crashes."""
+
+    def __init__(self, composer: Composer, intents: Intents) -> None:
+        super().__init__(composer)
+        self._composer, self._intents = composer, intents
+        self._room: Room | None = None
+        self._conversation: Conversation | None = None
+        self._attached: dict[str, list[Attachment]] = {}
+        self._count = QTimer(self)
+        self._count.setSingleShot(True)
+        self._count.setInterval(_COUNT_AFTER_MS)
+        self._count.timeout.connect(lambda: intents.start(self._estimate(), "count draft"))
+        composer.submitted.connect(lambda text: intents.start(self._send(text), "send"))
+        composer.stop_requested.connect(lambda: intents.start(self._stop(), "stop"))
+        composer.text_paused.connect(lambda text: intents.start(self._keep(text), "keep draft"))
+        composer.text_changed.connect(lambda _: self._count.start())
+        composer.attachment_removed.connect(self._detach)
+
+    async def show(self, room: Room | None, conversation: Conversation | None) -> None:
+        """Put the draft of a conversation into the composer; the former one's is kept first."""
+        await self._keep(self._composer.text())
+        self._room, self._conversation = room, conversation
+        text = ""
+        if room is not None and conversation is not None:
+            text = await room.store.draft(conversation.session.id)
+            self._composer.set_model(model_name(conversation.model.label, conversation.model.demo))
+        if conversation is self._conversation:
+            self._composer.set_text(text)
+            self._show_attached()
+            self._count.start()
+
+    async def _keep(self, text: str) -> None:
+        if self._room is not None and self._conversation is not None:
+            await self._room.store.save_draft(self._conversation.session.id, text)
+
+    async def _send(self, text: str) -> None:
+        conversation = self._conversation
+        if conversation is None:
+            return
+        attached = self._attached.pop(conversation.session.id, [])
+        self._show_attached()
+        self._composer.set_estimate("")
+        try:
+            await conversation.send(text, attached)
+        except Exception:
+            self._composer.set_text(text)  # what could not be kept must not be lost
+            self._attached[conversation.session.id] = attached
+            self._show_attached()
+            raise
+        await self._keep("")
+
+    async def _stop(self) -> None:
+        if self._conversation is not None:
+            await self._conversation.stop()
+
+    def attach(self, attachment: Attachment) -> None:
+        """Let recalled content go along with the next message."""
+        if self._conversation is None:
+            return
+        held = self._attached.setdefault(self._conversation.session.id, [])
+        if all(_key(one) != _key(attachment) for one in held):
+            held.append(attachment)
+        self._show_attached()
+        self._count.start()
+        self._composer.editor.setFocus()
+
+    def _detach(self, key: str) -> None:
+        if self._conversation is not None:
+            identity = self._conversation.session.id
+            held = self._attached.get(identity, [])
+            self._attached[identity] = [one for one in held if _key(one) != key]
+        self._show_attached()
+        self._count.start()
+
+    def _held(self) -> list[Attachment]:
+        return self._attached.get(self._conversation.session.id, []) if self._conversation else []
+
+    def _show_attached(self) -> None:
+        chips = [(_key(one), f"{one.label} · {tokens_text(one.tokens)} tokens") for one in self._held()]
+        self._composer.set_attachments(chips)
+
+    async def _estimate(self) -> None:
+        text, room = self._composer.text(), self._room
+        if room is None:
+            return
+        tokens = await room.count(text) if text.strip() else 0
+        total = tokens + sum(one.tokens for one in self._held())
+        if text == self._composer.text():
+            self._composer.set_estimate(f"≈ {tokens_text(total)} tokens" if total else "")
+
+
+def _key(one: Attachment) -> str:
+    return f"{one.digest}:{one.label}"

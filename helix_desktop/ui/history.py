@@ -1,0 +1,185 @@
+"""What a person does with the history: undo, redo, compact, recall, look up, export."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
+from helix_desktop.context.handover import render
+from helix_desktop.context.transcript import Transcript
+from helix_desktop.ui.dialogs import pick_save_file
+from helix_desktop.ui.intents import Intents
+from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.work import Screens, Work
+
+_CONTINUE = "Continue where you were interrupted."
+
+
+class History(QObject):
+    """Binds the commands of chat, timeline, cache browser and inspector to the conversation on screen."""
+
+    def __init__(self, window: MainWindow, screens: Screens, work: Work, intents: Intents) -> None:
+        super().__init__(window)
+        self._window, self._screens, self._work, self._intents = window, screens, work, intents
+        self._connect_chat()
+        self._connect_timeline()
+        screens.cache.recall_requested.connect(lambda *what: self._do(self._recall(*what), "recall"))
+        screens.cache.chat_requested.connect(lambda: window.show_page("chat"))
+        screens.inspector.row_activated.connect(self.show_event)
+        actions = window.commands
+        actions.compact_now.triggered.connect(self._compact)
+        actions.undo_compaction.triggered.connect(self._undo_last)
+        actions.find.triggered.connect(self._find)
+        actions.focus_composer.triggered.connect(self._write)
+        for stop in (window.stop_requested, actions.stop.triggered):
+            stop.connect(lambda *_: self._with(lambda one: self._do(one.stop(), "stop")))
+        window.jobs.cancel_requested.connect(lambda _: self._with(Conversation.cancel_compaction))
+
+    def _connect_chat(self) -> None:
+        chat = self._screens.chat.view
+        chat.action_triggered.connect(self._act)
+        chat.open_in_cache.connect(self.show_digest)
+        chat.approval_decided.connect(
+            lambda call, decision: self._with(lambda one: one.decide(call, decision))
+        )
+        chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
+
+    def _connect_timeline(self) -> None:
+        timeline = self._screens.timeline
+        timeline.undo_requested.connect(self.undo)
+        timeline.redo_requested.connect(self.redo)
+        timeline.show_in_chat.connect(self.show_event)
+        timeline.source_clicked.connect(self.show_event)
+        timeline.digest_clicked.connect(self.show_digest)
+        timeline.export_requested.connect(lambda seq: self._do(self._export(seq), "export handover"))
+        timeline.compact_requested.connect(self._compact)
+        timeline.cancel_requested.connect(lambda: self._with(Conversation.cancel_compaction))
+
+    def _do(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._intents.start(work, name)
+
+    def _with(self, use: Callable[[Conversation], object]) -> None:
+        if self._work.conversation is not None:
+            use(self._work.conversation)
+
+    def _act(self, key: str, action: str) -> None:
+        """An action of a chat row: dividers carry the seq of their event in the key."""
+        seq = int(key[1:]) if key[:1] == "e" and key[1:].isdigit() else 0
+        match action:
+            case "undo":
+                self.undo(seq)
+            case "redo":
+                self.redo(seq)
+            case "view":
+                self._window.show_page("timeline")
+                self._screens.timeline.reveal(seq)
+            case "continue":
+                self._with(lambda one: self._do(one.send(_CONTINUE), "continue"))
+            case "retry":
+                self._with(lambda one: self._do(one.send(_last_words(one.session.transcript)), "retry"))
+            case _:
+                pass
+
+    def undo(self, seq: int) -> None:
+        """Undo a sweep or a handover."""
+        self._with(lambda one: self._do(one.undo(seq), "undo"))
+
+    def redo(self, seq: int) -> None:
+        """Let an undone sweep or handover hold again."""
+        self._with(lambda one: self._do(one.redo(seq), "redo"))
+
+    def _undo_last(self) -> None:
+        def undo(one: Conversation) -> None:
+            known = one.session.transcript
+            held = [seq for seq in (*known.handovers, *known.sweeps) if seq not in known.undone]
+            if held:
+                self.undo(max(held))
+
+        self._with(undo)
+
+    def _compact(self) -> None:
+        def compact(one: Conversation) -> None:
+            try:
+                one.compact()
+            except HelixError as error:
+                self._intents.tell(error)
+
+        self._with(compact)
+
+    async def _recall(self, digest: str, first: int, last: int) -> None:
+        room = self._work.room
+        if room is not None:
+            self._work.composing.attach(await room.attach(digest, first, last))
+            self._window.show_page("chat")
+
+    def show_digest(self, digest: str) -> None:
+        """Show an entry in the cache browser."""
+        self._window.show_page("cache")
+        self._screens.cache.select(digest)
+
+    def show_event(self, seq: int) -> None:
+        """Show where an event stands in the chat; a rewrite in the timeline."""
+        conversation = self._work.conversation
+        if conversation is None or not seq:
+            return
+        known = conversation.session.transcript
+        if seq in known.handovers or seq in known.sweeps:
+            self._window.show_page("timeline")
+            self._screens.timeline.reveal(seq)
+            return
+        self._window.show_page("chat")
+        self._screens.chat.view.jump_to(chat_key(known, seq))
+
+    def _find(self) -> None:
+        if self._window.page() == "chat":
+            self._screens.chat.finding.enter()
+
+    def _write(self) -> None:
+        self._window.show_page("chat")
+        self._screens.chat.composer.editor.setFocus()
+
+    async def _export(self, seq: int) -> None:
+        conversation = self._work.conversation
+        handover = conversation.session.transcript.handovers.get(seq) if conversation else None
+        if handover is None:
+            return
+        place = await pick_save_file(self._window, "Save the handover", f"handover-e{seq}.md")
+        if place is None:
+            return
+        try:
+            await asyncio.to_thread(place.write_text, markdown_of(handover), encoding="utf-8")
+        except OSError as error:
+            raise HelixError(
+                f"{place} could not be written.", f"{error}.", "Choose another place."
+            ) from error
+
+
+def chat_key(transcript: Transcript, seq: int) -> str:
+    """The key of the chat row that shows an event."""
+    item = transcript.item(seq)
+    if item is None or not isinstance(item.event, ToolAnswered):
+        if item is not None and isinstance(item.event, AssistantSpoke) and not item.event.text.strip():
+            return f"t{seq}:{item.event.calls[0].id}" if item.event.calls else f"e{seq}"
+        return f"e{seq}"
+    for other in reversed(transcript.items[: transcript.position(seq)]):
+        if isinstance(other.event, AssistantSpoke):
+            return f"t{other.seq}:{item.event.call_id}"
+    return f"e{seq}"
+
+
+def markdown_of(handover: HandoverMade) -> str:
+    """A handover as a Markdown document."""
+    made = f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
+    return f"# Handover\n\n{made}\n\n{render(handover, ())}\n"
+
+
+def _last_words(transcript: Transcript) -> str:
+    said = [item.event.text for item in reversed(transcript.items) if isinstance(item.event, UserSpoke)]
+    return said[0] if said else _CONTINUE

@@ -1,0 +1,27 @@
+"""Intents: what a click starts, with its failure told where the person looks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.context.errors import HelixError
+
+
+class Intents:
+    """Starts the coroutines of the window in one scope; a HelixError goes to `tell`."""
+
+    def __init__(self, scope: TaskScope, tell: Callable[[HelixError], None]) -> None:
+        self._scope, self.tell = scope, tell
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Begin; returns at once."""
+        return self._scope.start(self._guarded(work), name)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except HelixError as error:
+            self.tell(error)

@@ -1,0 +1,87 @@
+"""What the window needs of the process behind it, on one page; app implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.room import Room
+from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.context.errors import HelixError
+from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import Registry
+
+
+class KeyState(Protocol):
+    """Where a provider's key is kept; both texts are for people."""
+
+    @property
+    def place(self) -> str:
+        """`keychain`, `environment`, `run` or `none`."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Its keychain or variable by name, and why it is not in a keychain if it is not."""
+        ...
+
+
+class Desk(Protocol):
+    """Workspaces, settings and models."""
+
+    @property
+    def registry(self) -> Registry:
+        """The workspaces and their records."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """What holds for all workspaces."""
+        ...
+
+    @property
+    def problems(self) -> Sequence[HelixError]:
+        """What was wrong with files at the start, to be told once."""
+        ...
+
+    @property
+    def rooms(self) -> Mapping[str, Room]:
+        """The workspaces that are open."""
+        ...
+
+    async def room(self, identity: str) -> Room:
+        """Open a workspace, once. Raises HelixError."""
+        ...
+
+    async def close_room(self, identity: str) -> None:
+        """End what runs in a workspace and let go of its store."""
+        ...
+
+    async def sample(self) -> WorkspaceRecord:
+        """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
+        ...
+
+    async def use_model(self, identity: str, label: str) -> Model:
+        """Let the model of a label (empty: the default) answer in a workspace. Raises HelixError."""
+        ...
+
+    async def save_settings(self, settings: Settings) -> None:
+        """Keep changed settings. Raises HelixError."""
+        ...
+
+    async def key_state(self, provider: str) -> KeyState:
+        """Where a provider's key is kept."""
+        ...
+
+    async def keep_key(self, provider: str, key: str) -> None:
+        """Keep a provider's key; an empty one is forgotten."""
+        ...
+
+    async def list_models(self, provider: Provider, key: str) -> list[str]:
+        """The models that a server offers; `key` empty: the kept one. Raises ModelError."""
+        ...
+
+    async def try_model(self, provider: Provider, model: str, key: str) -> str:
+        """Ask a model for one short answer, streamed; the answer's beginning. Raises ModelError."""
+        ...

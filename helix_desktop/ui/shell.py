@@ -1,0 +1,220 @@
+"""The shell: which workspace and session are on screen, and what every command of the window does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.agent.room import Room
+from helix_desktop.agent.update import Arriving, Update
+from helix_desktop.context.errors import HelixError, StoreError, WorkspaceMissing
+from helix_desktop.ui import dialogs
+from helix_desktop.ui.dialogs import Choice
+from helix_desktop.ui.frame.rows import Banner
+from helix_desktop.ui.history import History
+from helix_desktop.ui.intents import Intents
+from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.sidebar.presenter import SidebarPresenter
+from helix_desktop.ui.work import Screens, Work
+
+_COALESCE_MS = 250
+
+
+class Shell(QObject):
+    """Binds the window to the desk."""
+
+    def __init__(self, window: MainWindow, screens: Screens, intents: Intents, desk: Desk) -> None:
+        super().__init__(window)
+        self._window, self._intents, self._desk = window, intents, desk
+        self.work = Work(window, screens, intents)
+        self.history = History(window, screens, self.work, intents)
+        self._sidebar = SidebarPresenter(window)
+        self.active = ""
+        self._heard: dict[str, Callable[[], None]] = {}
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_COALESCE_MS)
+        self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
+        self._connect()
+
+    def _connect(self) -> None:
+        window, start = self._window, self._intents.start
+        actions = window.commands
+        actions.open_folder.triggered.connect(lambda: start(self._pick_folder(), "open folder"))
+        actions.new_session.triggered.connect(lambda: start(self.new_session(), "new session"))
+        window.rail.chosen.connect(lambda identity: start(self.open_workspace(identity), "switch"))
+        window.switcher.chosen.connect(lambda identity: start(self.open_workspace(identity), "switch"))
+        window.switcher.add_requested.connect(actions.open_folder.trigger)
+        for dropped in (window.rail.folder_dropped, window.welcome.folder_dropped):
+            dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
+        window.rail.folder_requested.connect(self._show_folder)
+        window.rail.rename_requested.connect(lambda identity: start(self._rename(identity), "rename"))
+        window.rail.locate_requested.connect(lambda identity: start(self._locate(identity), "locate"))
+        window.rail.remove_requested.connect(lambda identity: start(self._remove(identity), "remove"))
+        window.missing.locate_requested.connect(lambda: start(self._locate(self.active), "locate"))
+        window.missing.remove_requested.connect(lambda: start(self._remove(self.active), "remove"))
+        window.sidebar.session_chosen.connect(
+            lambda session: start(self.open_session(session), "open session")
+        )
+        window.sidebar.session_renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
+        window.top_bar.renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
+        window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
+
+    async def begin(self, path: Path | None = None, sample: bool = False) -> None:
+        """Show the workspace that was asked for, else the last one, else the welcome page."""
+        for problem in self._desk.problems:
+            self.tell(problem)
+        if sample:
+            await self.open_sample()
+            return
+        if path is not None:
+            await self.open_folder(path)
+            return
+        listed = [record.id for record in self._desk.registry.listed()]
+        last = next((one for one in self._desk.settings.recent if one in listed), listed[0] if listed else "")
+        if last:
+            await self.open_workspace(last)
+        else:
+            self._window.show_place("welcome")
+
+    def tell(self, error: HelixError) -> None:
+        """Show an error on top of the centre, until it is dismissed."""
+        self._window.banners.show_banner(Banner(error.what, "error", error.what, error.why, error.fix))
+
+    async def open_sample(self) -> None:
+        """Open the guided sample."""
+        record = await self._desk.sample()
+        await self.open_workspace(record.id)
+
+    async def open_folder(self, path: Path) -> None:
+        """Make a folder a workspace, and open it. Raises WorkspaceMissing."""
+        record = self._desk.registry.add(path)
+        await self.open_workspace(record.id)
+
+    async def open_workspace(self, identity: str) -> None:
+        """Show another workspace; what runs in the former one goes on."""
+        self.active = identity
+        record = self._desk.registry.get(identity)
+        try:
+            room = await self._desk.room(identity)
+        except WorkspaceMissing:
+            await self.work.show(None, None)
+            self._window.missing.show_workspace(record.name, record.path)
+            self._window.show_place("missing")
+            await self.refresh()
+            return
+        except StoreError as error:
+            await self.work.show(None, None)
+            self._window.show_place("empty")
+            await self.refresh()
+            self.tell(error)
+            return
+        if self.active != identity:
+            return
+        if identity not in self._heard:
+            self._heard[identity] = room.listen(self._hear)
+        await self._desk.save_settings(self._desk.settings.opened(identity))
+        known = [one.id for one in await room.sessions()]
+        wanted = record.session if record.session in known else next(iter(known), "")
+        await self._show(room, wanted)
+
+    def _hear(self, session: str, update: Update) -> None:
+        if not isinstance(update, Arriving) and not self._soon.isActive():
+            self._soon.start()
+
+    async def _show(self, room: Room, session: str) -> None:
+        if not session:
+            await self.work.show(room, None)
+            name = self._desk.registry.get(room.id).name
+            self._window.no_session.show_workspace(name, 0)
+            self._window.show_place("empty")
+        else:
+            conversation = await room.open(session)
+            if self.active != room.id:
+                return
+            self._window.show_place("work")
+            await self.work.show(room, conversation)
+            self._desk.registry.change(room.id, session=session)
+        await self.refresh()
+
+    async def refresh(self) -> None:
+        """Show workspaces and sessions as they are now."""
+        room = self._desk.rooms.get(self.active)
+        conversation = self.work.conversation
+        await self._sidebar.show_sessions(room, conversation.session.id if conversation else "")
+        self._sidebar.show_workspaces(self._desk, self.active)
+
+    async def open_session(self, session: str) -> None:
+        """Show another session of this workspace."""
+        room = self._desk.rooms.get(self.active)
+        if room is not None:
+            await self._show(room, session)
+
+    async def new_session(self) -> None:
+        """Begin a session in this workspace."""
+        room = self._desk.rooms.get(self.active)
+        if room is None:
+            await self._pick_folder()
+            return
+        conversation = await room.begin()
+        await self._show(room, conversation.session.id)
+        self._window.show_page("chat")
+        self._window.commands.focus_composer.trigger()
+
+    async def _pick_folder(self) -> None:
+        path = await dialogs.pick_folder(self._window, "Open a project folder")
+        if path is not None:
+            await self.open_folder(path)
+
+    def _show_folder(self, identity: str) -> None:
+        path = self._desk.registry.get(identity).path
+        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+
+    async def _rename(self, identity: str) -> None:
+        record = self._desk.registry.get(identity)
+        name = await dialogs.get_text(self._window, "Name of the workspace", record.name, "Rename")
+        if name:
+            self._desk.registry.change(identity, name=name)
+            await self.refresh()
+
+    async def _locate(self, identity: str) -> None:
+        record = self._desk.registry.get(identity)
+        path = await dialogs.pick_folder(self._window, f"Where is {record.name} now?")
+        if path is not None:
+            await self._desk.close_room(identity)
+            self._heard.pop(identity, None)
+            self._desk.registry.relocate(identity, path)
+            await self.open_workspace(identity)
+
+    async def _remove(self, identity: str) -> None:
+        record = self._desk.registry.get(identity)
+        answer = await dialogs.ask(
+            self._window,
+            self._window.theme,
+            f"Remove {record.name} from the list?",
+            "What runs in it is stopped. Its folder, its sessions and its cache stay; open the folder again "
+            "to have it back.",
+            (Choice("", "Keep"), Choice("remove", "Remove", "danger")),
+        )
+        if answer != "remove":
+            return
+        if identity == self.active:
+            await self.work.show(None, None)
+        await self._desk.close_room(identity)
+        self._heard.pop(identity, None)
+        self._desk.registry.remove(identity)
+        if identity == self.active:
+            self.active = ""
+            await self.begin()
+        await self.refresh()
+
+    async def _rename_session(self, session: str, title: str) -> None:
+        room = self._desk.rooms.get(self.active)
+        if room is not None and title.strip():
+            conversation = await room.open(session)
+            await conversation.rename(title.strip())
+            await self.refresh()

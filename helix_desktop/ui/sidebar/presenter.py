@@ -1,0 +1,82 @@
+"""Keeps rail, switcher and session list in step with the workspaces."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from helix_desktop.agent.room import Room
+from helix_desktop.context.content import SessionSummary
+from helix_desktop.context.digest import size_text
+from helix_desktop.ui.chat.from_events import model_name
+from helix_desktop.ui.frame.rows import messages_text
+from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.sidebar.rows import Badge, SessionItem, WorkspaceRow
+from helix_desktop.workspaces.record import WorkspaceRecord
+
+_DEMO_PROVIDER = "demo/"
+
+
+class SidebarPresenter:
+    """Shows what the desk knows; `active` is the workspace that is open in the window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._cache: dict[str, str] = {}
+
+    def show_workspaces(self, desk: Desk, active: str) -> None:
+        """Show the workspaces of the list."""
+        rows = [self._row(desk, record, active) for record in desk.registry.listed()]
+        self._window.show_workspaces(rows)
+
+    def _row(self, desk: Desk, record: WorkspaceRecord, active: str) -> WorkspaceRow:
+        return WorkspaceRow(
+            id=record.id,
+            name=record.name,
+            path=record.path,
+            active=record.id == active,
+            badge=_badge(desk.rooms.get(record.id), record),
+            cache=self._cache.get(record.id, ""),
+        )
+
+    async def show_sessions(self, room: Room | None, active: str) -> int:
+        """Show the sessions and the cache size of a room; how many sessions there are."""
+        sidebar = self._window.sidebar
+        if room is None:
+            sidebar.show_sessions([], datetime.now())
+            sidebar.show_cache("")
+            return 0
+        sessions = await room.sessions()
+        totals = await room.store.totals()
+        size = size_text(totals.size)
+        self._cache[room.id] = size if totals.entries else ""
+        sidebar.show_sessions([_item(one, room, active) for one in sessions], datetime.now())
+        sidebar.show_cache(f"{size} · {totals.entries:,} entries" if totals.entries else "")
+        return len(sessions)
+
+
+def _badge(room: Room | None, record: WorkspaceRecord) -> Badge:
+    if not Path(record.path).is_dir():
+        return "missing"
+    if room is None:
+        return ""
+    if any(conversation.asks for conversation in room.conversations):
+        return "waiting"
+    return "running" if any(conversation.running for conversation in room.conversations) else ""
+
+
+def _item(session: SessionSummary, room: Room, active: str) -> SessionItem:
+    running = any(one.session.id == session.id and one.running for one in room.conversations)
+    name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
+    parts = [name, messages_text(session.messages)] if name else [messages_text(session.messages)]
+    share = session.used / session.window if session.window else 0.0
+    return SessionItem(
+        id=session.id,
+        title=session.title or "New session",
+        subtitle=" · ".join(parts),
+        updated_ms=session.updated,
+        used=share,
+        running=running,
+        active=session.id == active,
+    )
