@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import ipaddress
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
@@ -18,6 +19,10 @@ FaultKind = Literal["address", "tls", "connect", "stalled", "cut"]
 
 LONGEST_BODY = 1024 * 1024
 """Bytes of a body that is read as a whole: error pages, lists of models."""
+
+
+_IMPORTED_LATE = ("httpcore._backends.anyio", "anyio._backends._asyncio", "h11")
+"""What the client library would import inside its first call, on the event loop: some 40 ms of it."""
 
 
 class HttpFault(Exception):
@@ -119,6 +124,9 @@ def is_loopback(url: str) -> bool:
 def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
     import httpx
 
+    for late in _IMPORTED_LATE:
+        with suppress(ImportError):
+            importlib.import_module(late)
     timeout = httpx.Timeout(
         connect=timeouts.connect_s, read=timeouts.read_s, write=timeouts.write_s, pool=None
     )

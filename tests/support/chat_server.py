@@ -262,6 +262,7 @@ class ChatServer:
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
             b"transfer-encoding: chunked\r\n\r\n"
         )
+        calls = 0
         for part in reply.parts:
             if isinstance(part, Cut):
                 await writer.drain()
@@ -272,8 +273,9 @@ class ChatServer:
                     self.abandoned.set()
                     return False
                 continue
-            for data in _encode(part, _position(part, reply.parts)):
+            for data in _encode(part, calls):
                 await _send_chunk(writer, data)
+            calls += isinstance(part, Call)
         for data in _ending(reply, request):
             await _send_chunk(writer, data)
         writer.write(b"0\r\n\r\n")
@@ -321,13 +323,8 @@ async def _send_chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
     await writer.drain()
 
 
-def _position(part: Part, parts: Sequence[Part]) -> int:
-    """Which of the stream's calls this is, from 0."""
-    calls = [other for other in parts if isinstance(other, Call)]
-    return next((place for place, other in enumerate(calls) if other is part), 0)
-
-
 def _encode(part: Part, position: int) -> Iterator[bytes]:
+    """A part as it goes over the wire; `position` counts the stream's calls from 0."""
     if isinstance(part, Raw):
         yield part.data
     elif isinstance(part, Finish):
