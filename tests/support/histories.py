@@ -1,8 +1,7 @@
 """Random session histories that are valid by construction, and policies with small numbers.
 
 A `Maker` plays the agent without a loop: it records what the engine would record, in any legal order, and
-keeps
-every request that would have been sent, with the contents that a store would hold.
+keeps every request that would have been sent, with the contents that a store would hold.
 """
 
 from __future__ import annotations

@@ -1,0 +1,176 @@
+"""One number with one denominator (invariant 9), and when it makes a handover due (invariant 6)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context import cut as cuts
+from helix_desktop.context import planner
+from helix_desktop.context.budget import Gauge, gauge
+from helix_desktop.context.event import HandoverFailed, TurnEnded
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.policy import PROFILES
+from tests.support.histories import MODEL, Maker, histories, played
+
+BALANCED = PROFILES["balanced"]
+
+
+def measured(maker: Maker) -> Gauge:
+    """The gauge of what would be sent now."""
+    return gauge(maker.window(), maker.transcript, maker.policy, maker.frame)
+
+
+def test_an_estimate_says_so() -> None:
+    """Without a report the number is our count."""
+    maker = played(3)
+    now = measured(maker)
+    assert (now.used, now.source, now.reported) == (maker.window().estimate, "estimated", False)
+    assert now.window == MODEL.window
+    assert now.share == now.used / MODEL.window
+
+
+def test_a_report_calibrates_what_comes_after_it() -> None:
+    """The reported part counts as reported, what came since by the ratio of report to estimate."""
+    maker = played(2)
+    maker.step("Reading.", 1, ratio=1.3)
+    sent = maker.sent[-1].window.estimate
+    reported = int(sent * 1.3)
+    after = measured(maker)
+    grown = maker.window().estimate - sent
+    assert after.reported
+    assert after.source == "reported by the provider"
+    assert after.used == reported + round(grown * reported / sent)
+    maker.answer(0, "output " * 300)
+    later = measured(maker)
+    assert not later.reported
+    assert "x 1.30" in later.source
+    assert later.used - after.used == pytest.approx(1.3 * (maker.window().estimate - sent - grown), abs=2)
+
+
+def test_a_rewrite_makes_it_an_estimate_again() -> None:
+    """After a sweep the report no longer holds; its ratio does."""
+    maker = played(5)
+    maker.step("Reading.", 1, ratio=1.3)
+    maker.answer_all("x")
+    maker.sweep(planner.sweep_all(maker.transcript, maker.policy), "by hand")
+    now = measured(maker)
+    assert not now.reported
+    assert now.used == round(maker.window().estimate * now.ratio)
+
+
+def test_another_model_is_estimated_anew() -> None:
+    """A report of one model says nothing about another one's tokens."""
+    maker = played(2)
+    maker.step("Reading.", 0, ratio=1.3)
+    maker.frame = msgspec.structs.replace(maker.frame, info=ModelInfo("test", "other", 8_000))
+    assert measured(maker).ratio == 1.0
+    assert measured(maker).used == maker.window().estimate
+
+
+@pytest.mark.parametrize("ratio", [0.000_01, 9.0])
+def test_nonsense_reports_do_no_harm(ratio: float) -> None:
+    """A report of zero is none; the ratio of one that is far off is bounded."""
+    maker = played(3)
+    maker.step("Reading.", 1, ratio=ratio)
+    maker.answer(0, "output " * 300)
+    assert 0.5 <= measured(maker).ratio <= 3.0
+    assert measured(maker).used >= 0
+    if ratio < 1:
+        assert measured(maker).used == maker.window().estimate
+
+
+@given(histories())
+def test_the_gauge_is_sane(maker: Maker) -> None:
+    """Over any history: not negative, bounded ratio, and pressure exactly from the threshold on."""
+    now = measured(maker)
+    assert now.used >= 0
+    assert 0.5 <= now.ratio <= 3.0
+    assert (now.pressure == "compact") == (now.used >= now.threshold)
+    assert now.fits == (now.used + MODEL.reserve <= MODEL.window)
+
+
+def full(steps: int = 14) -> Maker:
+    """A history that fills more than 85 % of its window with words, which no sweep takes."""
+    maker = Maker(BALANCED, ModelInfo("test", "small", 20_000))
+    maker.user("Begin.")
+    while measured(maker).pressure == "none" or maker.transcript.steps < steps:
+        maker.step("thinking aloud " * 80, 1)
+    maker.answer_all("x")
+    return maker
+
+
+def due(maker: Maker, now: int = 10**9) -> planner.Handover | None:
+    """The handover that is due at a time."""
+    return planner.handover_due(maker.transcript, maker.policy, measured(maker), now)
+
+
+def test_the_trigger_needs_pressure() -> None:
+    """Below 85 % nothing is due, whatever else holds."""
+    assert due(full()) is not None
+    assert due(played(3)) is None
+    off = full()
+    off.policy = msgspec.structs.replace(off.policy, enabled=False)
+    assert due(off) is None
+
+
+def test_the_trigger_needs_enough_messages() -> None:
+    """Fewer than eight closed messages before the cut are too few."""
+    maker = full()
+    enough = due(maker)
+    assert enough is not None
+    maker.policy = msgspec.structs.replace(maker.policy, handover_least_messages=enough.cut.messages + 1)
+    assert due(maker) is None
+
+
+def test_failures_double_the_wait_and_then_stop_it() -> None:
+    """60, 120, 240 s; after three in a row only the person can begin one; success closes the breaker."""
+    maker = full()
+    waits = []
+    for _ in range(3):
+        waits.append(planner.cooldown_ms(maker.transcript, maker.policy))
+        since = maker.transcript.last_compaction_at
+        assert due(maker, since + waits[-1] - 1) is None
+        assert due(maker, since + waits[-1]) is not None
+        maker.record(HandoverFailed("No handover was made."))
+    assert waits == [60_000, 120_000, 240_000]
+    assert planner.breaker_open(maker.transcript)
+    assert due(maker) is None
+    assert planner.handover_now(maker.transcript, maker.policy, measured(maker)) is not None
+    maker.hand_over(500)
+    assert not planner.breaker_open(maker.transcript)
+    assert planner.cooldown_ms(maker.transcript, maker.policy) == 60_000
+
+
+def test_an_undo_waits_for_the_cooldown() -> None:
+    """A handover that the person undid is not made again in the same breath."""
+    maker = full()
+    maker.hand_over(500)
+    maker.undo(len(maker.transcript.sweeps))
+    assert due(maker, maker.transcript.last_at + 59_999) is None
+
+
+@given(histories(), st.integers(0, 400))
+def test_worth_foresees_the_gain(maker: Maker, keep: int) -> None:
+    """With a summary as long as foreseen, the gain is what the windows before and after differ by."""
+    cut = cuts.choose(maker.transcript, keep)
+    if cut is None:
+        return
+    before = maker.window().estimate
+    now = Gauge(before, MODEL.window, MODEL.reserve, 0, False)
+    foreseen = planner.gain(maker.transcript, maker.policy, now, cut)
+    taken = planner.SUMMARY_TOKENS + maker.policy.ledger_tokens
+    had_one = maker.transcript.handover is not None
+    maker.record(msgspec.structs.replace(maker.handover_at(cut), tokens=taken))
+    framing = 0 if had_one else 4
+    assert before - maker.window().estimate == foreseen - framing
+
+
+def test_the_end_of_a_turn_changes_no_number() -> None:
+    """Gauge and trigger look at the window only."""
+    maker = full()
+    before = measured(maker)
+    maker.record(TurnEnded("stopped"))
+    assert measured(maker) == before

@@ -1,0 +1,129 @@
+"""Where a handover may end (CONTEXT.md 3.3)."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context import cut as cuts
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, Undone, UserSpoke
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.transcript import Item
+from tests.support.histories import Maker, histories, played
+
+
+def open_calls(items: list[Item]) -> set[str]:
+    """The calls of the newest answer in these messages that have no answer there, counted afresh."""
+    waiting: set[str] = set()
+    for item in items:
+        if isinstance(item.event, AssistantSpoke):
+            waiting = {call.id for call in item.event.calls}
+        elif isinstance(item.event, ToolAnswered):
+            waiting -= {item.event.call_id}
+    return waiting
+
+
+@given(histories(), st.integers(0, 500))
+def test_a_cut_is_legal(maker: Maker, keep: int) -> None:
+    """It splits no call from its answer, keeps what must stay, and covers more than the last one."""
+    transcript = maker.transcript
+    cut = cuts.choose(transcript, keep)
+    if cut is None:
+        return
+    live = transcript.live()
+    covered = [item for item in live if item.seq <= cut.upto and item.seq != cut.kept]
+    rest = [item for item in live if item not in covered]
+    assert not open_calls(covered)
+    assert not rest or not isinstance(rest[0].event, ToolAnswered)
+    assert (cut.messages, cut.tokens) == (len(covered), sum(map(transcript.shown_tokens, covered)))
+    assert covered
+    if transcript.handover is not None:
+        assert cut.upto >= transcript.handover[1].upto
+    users = [item for item in live if isinstance(item.event, UserSpoke)]
+    if transcript.turn_open:
+        assert users[-1] in rest  # the running turn's message
+    else:
+        newest = [item for item in live if item.turn == users[-1].turn]
+        assert all(item in rest for item in newest)  # the newest complete turn, whole
+
+
+@given(histories(), st.integers(0, 500))
+def test_enough_stays(maker: Maker, keep: int) -> None:
+    """Behind the cut stand at least the tokens to be kept."""
+    cut = cuts.choose(maker.transcript, keep)
+    if cut is not None:
+        behind = [item for item in maker.transcript.live() if item.seq > cut.upto]
+        kept = [item for item in maker.transcript.live() if item.seq == cut.kept]
+        assert sum(map(maker.transcript.shown_tokens, [*behind, *kept])) >= keep
+
+
+@given(histories())
+def test_a_handover_takes_effect(maker: Maker) -> None:
+    """What a chosen cut covers has left the window as soon as the handover is made."""
+    cut = cuts.choose(maker.transcript, 0)
+    if cut is not None:
+        maker.record(maker.handover_at(cut))
+        live = {item.seq for item in maker.transcript.live()}
+        assert all(seq > cut.upto or seq == cut.kept for seq in live)
+
+
+def test_inside_a_turn_the_furthest_cut_that_keeps_enough() -> None:
+    """The cut lies between steps of the running turn; its user message stays."""
+    maker = played(10, size=400)
+    cut = cuts.choose(maker.transcript, 300)
+    assert cut is not None
+    behind = [item for item in maker.transcript.items if item.seq > cut.upto]
+    assert sum(item.tokens for item in behind) >= 300
+    assert isinstance(behind[0].event, AssistantSpoke)
+    step = behind[0].step
+    assert (
+        sum(item.tokens for item in behind if item.step > step) < 300
+    )  # one step later would keep too little
+    first = maker.transcript.items[0]
+    assert cut.kept == first.seq
+
+
+def test_between_turns_nothing_of_the_newest_is_covered() -> None:
+    """With only one complete turn there is no cut; with two the first is covered whole."""
+    maker = played(4)
+    maker.step("Done.", 0)
+    assert cuts.choose(maker.transcript, 0) is None
+    maker.user("And now?")
+    maker.step("Fine.", 0)
+    cut = cuts.choose(maker.transcript, 0)
+    assert cut is not None
+    second = [item for item in maker.transcript.items if isinstance(item.event, UserSpoke)][1]
+    before = [item for item in maker.transcript.items if item.seq < second.seq]
+    assert (cut.upto, cut.kept, cut.messages) == (before[-1].seq, 0, len(before))
+
+
+def test_a_message_kept_back_is_covered_later() -> None:
+    """A huge user message that a cut inside its turn had kept is covered once the turn is over."""
+    maker = Maker(PROFILES["balanced"])
+    maker.user("word " * 800)
+    for _ in range(3):
+        maker.step("Reading.", 1)
+    made = maker.hand_over(0)
+    assert made is not None
+    assert made.kept == 2
+    maker.step("Done.", 0)
+    maker.user("Next.")
+    maker.step("Done.", 0)
+    again = maker.hand_over(0)
+    assert again is not None
+    assert again.kept == 0
+    assert maker.transcript.handover == (max(maker.transcript.handovers), again)
+    assert 2 not in {item.seq for item in maker.transcript.live()}
+
+
+def test_one_rewrite_undone_leaves_the_other() -> None:
+    """A handover that falls takes the sweep made with it along, and no other."""
+    maker = played(40, size=2_000)
+    assert maker.transcript.sweeps
+    by_batch = min(maker.transcript.sweeps)
+    maker.hand_over(100)
+    made = max(maker.transcript.handovers)
+    riding = [seq for seq, one in maker.transcript.sweeps.items() if one.reason == "handover"]
+    maker.record(Undone(made))
+    assert maker.transcript.holds(by_batch)
+    assert not any(maker.transcript.holds(seq) or maker.transcript.can_undo(seq) for seq in riding)

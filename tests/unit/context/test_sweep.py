@@ -1,0 +1,110 @@
+"""When old outputs become markers (CONTEXT.md 3.1)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context import planner, sweep
+from helix_desktop.context.digest import handle
+from helix_desktop.context.event import AssistantSpoke, SweepMade, ToolAnswered
+from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.window import NO_OUTPUT, message_of
+from tests.support.histories import Maker, histories, played
+
+BALANCED = PROFILES["balanced"]
+
+
+def savings(maker: Maker) -> list[int]:
+    """What each sweep of a history saved."""
+    return [one.event.saved for one in maker.log if isinstance(one.event, SweepMade)]
+
+
+@pytest.mark.parametrize("size", [600, 2_000, 6_000, 12_000])
+def test_rent_fires_between_its_bounds(size: int) -> None:
+    """With the policy's own numbers a sweep saves from 2,000 to 20,000 tokens and a step's outputs on top."""
+    maker = played(60, size=size)
+    assert savings(maker)
+    assert min(savings(maker)) >= 2_000
+    assert max(savings(maker)) < 20_000 + 4 * size // 4 + 1
+
+
+def test_rent_waits_until_it_pays() -> None:
+    """What lies behind the first ripe output makes a sweep dear: with more there, it waits longer."""
+    near = played(30, size=2_000)
+    far = Maker(BALANCED)
+    far.user("word " * 4_000)
+    for step in range(80):
+        far.step("thinking aloud " * 100, 1)
+        far.answer(0, f"{step} output line\n" * 150)
+    first_near = next(n for n, one in enumerate(near.log) if isinstance(one.event, SweepMade))
+    first_far = next(n for n, one in enumerate(far.log) if isinstance(one.event, SweepMade))
+    assert steps_before(near, first_near) < steps_before(far, first_far)
+
+
+def steps_before(maker: Maker, position: int) -> int:
+    """Model calls in a log up to a position."""
+    return sum(isinstance(one.event, AssistantSpoke) for one in maker.log[:position])
+
+
+def test_fixed_waits_for_its_amount() -> None:
+    """Each sweep saves at least the fixed amount."""
+    maker = played(60, size=4_000, policy=PROFILES["classic"])
+    assert savings(maker)
+    assert min(savings(maker)) >= 10_000
+
+
+def test_at_once_does_not_wait() -> None:
+    """As soon as an output leaves the protected tail it is a marker."""
+    maker = played(14, size=2_000, policy=PROFILES["plain"])
+    maker.answer_all("x")
+    last = maker.transcript.steps
+    outputs = [item for item in maker.transcript.items if isinstance(item.event, ToolAnswered)]
+    # The newest step's request was sent before the step counted.
+    assert {item.seq for item in outputs if last - 1 - item.step >= 10} == maker.transcript.masked
+
+
+def test_a_person_can_sweep_all_but_two_steps() -> None:
+    """By hand everything but the newest two steps goes, and what is too small to save anything stays."""
+    maker = played(6, size=2_000)
+    swept = planner.sweep_all(maker.transcript, BALANCED)
+    assert swept is not None
+    steps = {item.step for seq in swept.masked if (item := maker.transcript.item(seq))}
+    assert steps == {1, 2, 3, 4}
+    assert planner.sweep_all(played(6, size=60).transcript, BALANCED) is None
+
+
+@given(histories(), st.sampled_from([*PROFILES.values()]))
+def test_due_is_a_part_of_ripe(maker: Maker, policy: Policy) -> None:
+    """What is due is ripe; at once takes all of it but what was taken back; what never ran is never ripe."""
+    found = {one.seq for one in sweep.ripe(maker.transcript, policy)}
+    assert set(sweep.due(maker.transcript, policy)) <= found
+    if policy.enabled:
+        at_once = sweep.due(maker.transcript, msgspec.structs.replace(policy, sweep="at once"))
+        assert set(at_once) == found - maker.transcript.released
+    for seq in found:
+        item = maker.transcript.item(seq)
+        assert item is not None
+        assert isinstance(item.event, ToolAnswered)
+        assert item.event.digest
+
+
+@given(histories())
+def test_a_marker_names_its_content(maker: Maker) -> None:
+    """What stands for a masked output is one line that begins with the handle of its own digest."""
+    for item in maker.transcript.items:
+        if isinstance(item.event, ToolAnswered) and item.event.digest:
+            marked = message_of(item, frozenset({item.seq})).text
+            assert marked.startswith(handle(item.event.digest) + " ")
+            assert "\n" not in marked
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\n"])
+def test_an_empty_output_is_said_to_be_empty(text: str) -> None:
+    """No wire format takes an empty message."""
+    maker = played(1)
+    maker.step("Once more.", 1)
+    maker.answer(0, text)
+    assert maker.window().request.messages[-1].text == NO_OUTPUT
