@@ -42,7 +42,7 @@ _SIDEBAR_NEEDS_PX = 760
 _DOUBLE_ESC_MS = 700
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
-_FIRST_WIDTHS = (268, 826, 282)
+_FIRST_WIDTHS = (272, 826, 278)
 
 
 @runtime_checkable
@@ -90,7 +90,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*_MIN_SIZE)
         self._memory = memory
         self._may_close = False
-        self._last_esc = -_DOUBLE_ESC_MS
+        self._last_esc: int | None = None
         self._place: Place = "welcome"
         self._inspector_wanted = memory.recall("inspector") != b"off"
         self._sidebar_wanted = memory.recall("sidebar") != b"off"
@@ -283,11 +283,10 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
             return
         now = event.timestamp()
-        if now - self._last_esc <= _DOUBLE_ESC_MS and self.commands.stop.isEnabled():
-            self._last_esc = -_DOUBLE_ESC_MS
+        second = self._last_esc is not None and now - self._last_esc <= _DOUBLE_ESC_MS
+        self._last_esc = None if second else now
+        if second and self.commands.stop.isEnabled():
             self.stop_requested.emit()
-        else:
-            self._last_esc = now
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Leave the switcher with a click beside it."""

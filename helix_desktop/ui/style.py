@@ -178,7 +178,8 @@ _VIEWS = """
 QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text;
     selection-background-color: $selection; selection-color: $text; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
-QListWidget[kind="cards"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px; padding: 4px; }
+QListWidget[kind="cards"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px;
+    padding: 4px; }
 QListWidget[kind="cards"]:focus { border: 2px solid $accent; padding: 3px; }
 QListWidget[kind="cards"]::item { padding: 7px 8px; border-radius: 7px; color: $text; }
 QListWidget[kind="cards"]::item:hover { background: $hover; }

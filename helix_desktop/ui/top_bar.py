@@ -23,10 +23,10 @@ PAGES: tuple[tuple[PageName, str, str], ...] = (
 )
 DEMO_BADGE = "Offline demo model"
 
-_TITLE_PX = (120, 221)
+_TITLE_PX = (120, 232)
 """Least and most room in pixels that the title keeps before anything else is shortened."""
-_SEGMENT_PX = 37
-_WORD_GAP_PX = 5
+_SEGMENT_PX = 35
+_WORD_GAP_PX = 4
 
 
 class EditableTitle(QStackedWidget):

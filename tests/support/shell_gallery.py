@@ -1,6 +1,6 @@
 """Pictures of the window's frame in every state, for eyes, in build/gallery-shell.
 
-Run with QT_QPA_PLATFORM=offscreen; arguments name the states to show.
+Run with QT_QPA_PLATFORM=offscreen, and QT_SCALE_FACTOR=2 for high density; arguments name the states to show.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ CHECKS = (
 )
 POLICY = PolicyForm("helix-desktop", "Balanced", ("Lean", "Balanced", "Classic", "Plain"), (
     PolicyGroup("Cache", (
-        PolicyField("cache_on", "Cache outputs", True, note="Off: no request is changed; overflow is an error."),
+        PolicyField("cache_on", "Cache outputs", True, note="Off: no request is changed."),
         PolicyField("protect_steps", "Protected steps", 10, "model calls", least=2, most=200),
         PolicyField("protect_tokens", "Protected tail", 8_000, "tokens", least=500),
         PolicyField("least_saving", "Least saving of a marker", 100, "tokens", least=1),
@@ -206,7 +206,7 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     return dialog
 
 
-def shoot_dialogs(app: QApplication, window: MainWindow, mode: str) -> None:
+def shoot_dialogs(app: QApplication, window: MainWindow, mode: str, out: Path) -> None:
     """Save the settings' pages, the keys and both questions."""
     dialog = make_settings(window)
     dialogs: dict[str, QWidget] = {"keys": KeysDialog(window)}
@@ -225,13 +225,13 @@ def shoot_dialogs(app: QApplication, window: MainWindow, mode: str) -> None:
         dialog.providers.editor.show_checks(CHECKS if page == "providers" else ())
         retint(dialog, window.theme)
         app.processEvents()
-        dialog.grab().save(str(OUT / f"settings-{page}-{mode}.png"))
+        dialog.grab().save(str(out / f"settings-{page}-{mode}.png"))
     dialog.close()
     for name, shown in dialogs.items():
         retint(shown, window.theme)
         shown.show()
         app.processEvents()
-        shown.grab().save(str(OUT / f"dialog-{name}-{mode}.png"))
+        shown.grab().save(str(out / f"dialog-{name}-{mode}.png"))
         shown.close()
 
 
@@ -247,8 +247,9 @@ STATES: dict[str, Callable[[MainWindow], None]] = {
 
 def main() -> None:
     """Save every state, light and dark, wide and narrow."""
-    OUT.mkdir(parents=True, exist_ok=True)
     app = QApplication(sys.argv[:1])
+    out = OUT / f"{app.devicePixelRatio():g}x"
+    out.mkdir(parents=True, exist_ok=True)
     fonts.load(resources_dir() / "fonts")
     wanted = sys.argv[1:]
     for mode in ("light", "dark"):
@@ -263,9 +264,9 @@ def main() -> None:
                 window.show()
                 show(window)
                 app.processEvents()
-                window.grab().save(str(OUT / f"{name}-{mode}-{width}.png"))
+                window.grab().save(str(out / f"{name}-{mode}-{width}.png"))
                 if name == "work" and width == WIDE_PX:
-                    shoot_dialogs(app, window, mode)
+                    shoot_dialogs(app, window, mode, out)
                 window.allow_close()
                 window.deleteLater()
 

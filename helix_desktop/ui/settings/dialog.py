@@ -22,7 +22,7 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("permissions", "Permissions", "shield-check"),
     ("about", "About", "info"),
 )
-_SIZE = (880, 640)
+_SIZE = (900, 720)
 
 
 class SettingsDialog(QDialog):

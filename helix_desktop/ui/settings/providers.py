@@ -277,9 +277,9 @@ class ProvidersPage(QWidget):
         self.list.clear()
         for form in forms:
             state = self._states.get(form.id)
-            item = QListWidgetItem(
-                f"{form.name}   {'in use' if state and state.in_use else form.model}".strip()
-            )
+            in_use = "in use here" if state is not None and state.in_use else ""
+            words = (form.name, "" if form.demo else form.model, in_use)
+            item = QListWidgetItem(" · ".join(word for word in words if word))
             item.setData(_ID, form.id)
             self.list.addItem(item)
         self.list.blockSignals(False)

@@ -85,6 +85,7 @@ class Sidebar(QFrame):
         self.setLayout(column(head, self._search_row(), self._stack, footer, gap=0))
         self.show_workspace("")
         self.show_cache("")
+        self._choose_page()
 
     def _head(self) -> QHBoxLayout:
         return row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)

@@ -20,7 +20,7 @@ from helix_desktop.ui import fonts
 from helix_desktop.ui.sidebar.rows import BADGE_WORDS, WorkspaceRow, matches
 from helix_desktop.ui.sidebar.square import BADGE_TOKENS, paint_square
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import SearchField, column, label, row
+from helix_desktop.ui.widgets import PushButton, SearchField, column, label, row
 
 _ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 _ROW_PX = 50
@@ -124,6 +124,10 @@ class Switcher(QFrame):
                 keys.addWidget(part)
             keys.addSpacing(6)
         keys.addStretch(1)
+        add = PushButton("Add a folder…", "link")
+        add.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        add.clicked.connect(self._add)
+        keys.addWidget(add)
         self.setLayout(column(self.search, self.list, self._empty, keys, margins=(12, 12, 12, 10), gap=8))
         shadow = QGraphicsDropShadowEffect(self)
         shadow.setBlurRadius(36)
@@ -198,6 +202,10 @@ class Switcher(QFrame):
         if count:
             place = (self.list.currentIndex().row() + step) % count
             self.list.setCurrentIndex(self._found.index(place, 0))
+
+    def _add(self) -> None:
+        self.hide()
+        self.add_requested.emit()
 
     def _go(self) -> None:
         workspace = self.list.currentIndex().data(_ROW_ROLE)

@@ -1,0 +1,99 @@
+"""Questions are awaited, never executed: other coroutines go on while one is open."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.dialogs import Choice, Question, TextQuestion, ask, get_text, pick_folder
+from helix_desktop.ui.theme import LIGHT
+
+CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
+
+
+Dialog = TypeVar("Dialog", bound=QWidget)
+
+
+async def opened(parent: QWidget, kind: type[Dialog]) -> Dialog:
+    """The dialog of a kind, as soon as it is on screen."""
+    while True:
+        for found in parent.findChildren(kind):
+            if found.isVisible():
+                return found
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    """A window to ask over."""
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+@pytest.mark.qt_loop
+async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "Its data is kept.", CHOICES))
+        dialog = await opened(parent, Question)
+        drop = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Drop")
+        QTest.mouseClick(drop, Qt.MouseButton.LeftButton)
+
+    assert answer.result() == "drop"
+
+
+@pytest.mark.qt_loop
+async def test_esc_answers_nothing(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
+        QTest.keyClick(await opened(parent, Question), Qt.Key.Key_Escape)
+
+    assert answer.result() == ""
+
+
+@pytest.mark.qt_loop
+async def test_a_cancelled_question_leaves_the_screen(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
+        await opened(parent, Question)
+        answer.cancel()
+        await asyncio.wait([answer])
+
+    assert not any(dialog.isVisible() for dialog in parent.findChildren(Question))
+
+
+@pytest.mark.qt_loop
+async def test_text_is_stripped_and_never_empty(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        name = tasks.create_task(get_text(parent, "Rename", "Old", "Rename"))
+        dialog = await opened(parent, TextQuestion)
+        accept = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Rename")
+        dialog.field.setText("   ")
+        assert not accept.isEnabled()
+        dialog.field.setText(" New ")
+        QTest.keyClick(dialog.field, Qt.Key.Key_Return)
+
+    assert name.result() == "New"
+
+
+@pytest.mark.qt_loop
+async def test_a_folder_is_picked_or_not(qtbot: QtBot, parent: QWidget, tmp_path: Path) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
+        dialog = await opened(parent, QFileDialog)
+        dialog.accept()
+    assert picked.result() == tmp_path
+
+    async with asyncio.TaskGroup() as tasks:
+        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
+        (await opened(parent, QFileDialog)).reject()
+    assert picked.result() is None

@@ -1,0 +1,312 @@
+"""The window's frame: places, panes, keys, banners, jobs, closing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui import style
+from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
+from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
+from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
+from helix_desktop.ui.theme import DARK
+from helix_desktop.ui.top_bar import DEMO_BADGE
+from helix_desktop.ui.widgets import Badge, IconButton
+
+_CONTROL = Qt.KeyboardModifier.ControlModifier
+HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
+GAUGE = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
+
+
+def work(window: MainWindow) -> None:
+    """Open a session."""
+    window.show_workspaces([WorkspaceRow("w1", "helix", "/src/helix", active=True)])
+    window.sidebar.show_sessions(
+        [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()
+    )
+    window.top_bar.show_session(HEADER)
+    window.top_bar.show_gauge(GAUGE)
+    window.show_place("work")
+
+
+def inspector_of(window: MainWindow) -> QWidget:
+    """The inspector's pane."""
+    pane = window.findChild(QWidget, "inspector_pane")
+    assert isinstance(pane, QWidget)
+    return pane
+
+
+def test_keys_switch_pages(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+
+    QTest.keyClick(window, Qt.Key.Key_2, _CONTROL)
+    assert window.page() == "cache"
+    QTest.keyClick(window, Qt.Key.Key_3, _CONTROL)
+    assert window.page() == "timeline"
+    with qtbot.waitSignal(window.page_shown) as shown:
+        QTest.keyClick(window, Qt.Key.Key_1, _CONTROL)
+    assert shown.args == ["chat"]
+
+
+def test_keys_fold_panes_and_the_memory_keeps_it(
+    qtbot: QtBot, window: MainWindow, kept: dict[str, bytes]
+) -> None:
+    work(window)
+    assert window.sidebar.isVisible()
+    assert inspector_of(window).isVisible()
+
+    QTest.keyClick(window, Qt.Key.Key_B, _CONTROL)
+    QTest.keyClick(window, Qt.Key.Key_I, _CONTROL)
+
+    assert not window.sidebar.isVisible()
+    assert not inspector_of(window).isVisible()
+    assert (kept["sidebar"], kept["inspector"]) == (b"off", b"off")
+    QTest.mouseClick(window.top_bar.sidebar, Qt.MouseButton.LeftButton)
+    assert window.sidebar.isVisible()
+
+
+def test_the_gauge_opens_and_closes_the_inspector(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+
+    QTest.mouseClick(window.top_bar.gauge, Qt.MouseButton.LeftButton)
+
+    assert not inspector_of(window).isVisible()
+
+
+def test_splitter_widths_come_back(qtbot: QtBot, kept: dict[str, bytes]) -> None:
+    def opened() -> MainWindow:
+        pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
+        made = MainWindow(pages, LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
+        qtbot.addWidget(made)
+        work(made)
+        made.show()
+        qtbot.waitExposed(made)
+        return made
+
+    first = opened()
+    first._splitter.setSizes([333, 700, 343])
+    widths = first._splitter.sizes()
+    first.allow_close()
+    del kept["geometry"]  # the screen of a test is smaller than the window
+
+    second = opened()
+    assert second._splitter.sizes() == widths
+    second.allow_close()
+
+
+def test_a_narrow_window_folds_panes_and_a_wide_one_brings_them_back(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    work(window)
+
+    window.resize(1000, 700)
+    assert not inspector_of(window).isVisible()
+    assert window.sidebar.isVisible()
+    window.resize(640, 600)
+    assert not window.sidebar.isVisible()
+    assert window.top_bar.sidebar.isVisible()
+    window.resize(1440, 900)
+    assert window.sidebar.isVisible()
+    assert inspector_of(window).isVisible()
+
+
+def test_the_top_bar_gives_up_words_but_no_control(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+    QTest.keyClick(window, Qt.Key.Key_I, _CONTROL)
+    assert window.top_bar.gauge.text() == "≈ 61 % · 14.6k / 24k · compacts in ~5.8k"
+
+    window.resize(640, 600)
+
+    bar = window.top_bar
+    assert bar.gauge.text() == "≈ 61 %"
+    assert [button.text() for button in bar.pages.findChildren(QPushButton)] == ["", "", ""]
+    for control in (bar.pages, bar.gauge, bar.compact, bar.inspector, bar.more):
+        assert control.isVisible()
+        assert bar.rect().contains(control.geometry())
+
+
+def test_closing_asks_first(qtbot: QtBot, window: MainWindow) -> None:
+    with qtbot.waitSignal(window.closing):
+        window.close()
+    assert window.isVisible()
+
+    window.allow_close()
+    assert not window.isVisible()
+
+
+def test_a_refused_close_event_still_keeps_the_layout(window: MainWindow, kept: dict[str, bytes]) -> None:
+    event = QCloseEvent()
+    window.closeEvent(event)
+
+    assert not event.isAccepted()
+    assert kept["geometry"]
+    assert kept["splitter"]
+
+
+def test_session_commands_need_a_session(window: MainWindow) -> None:
+    window.show_place("welcome")
+    assert not window.commands.compact_now.isEnabled()
+    assert not window.sidebar.isVisible()
+
+    work(window)
+    assert window.commands.compact_now.isEnabled()
+
+
+def test_esc_twice_stops_and_once_does_not(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+    stops: list[bool] = []
+    window.stop_requested.connect(lambda: stops.append(True))
+    field = window.findChildren(QTextEdit)[0]
+    field.setFocus()
+
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert stops == []
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert stops == [True]
+
+
+def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+    field = window.findChildren(QTextEdit)[0]
+    field.setFocus()
+    QTest.keyClicks(field, "word")
+    assert QApplication.focusWidget() is field
+
+    window.commands.undo.trigger()
+
+    assert field.toPlainText() == ""
+
+
+def test_next_pane_goes_round(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+    panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._centre}
+    visited: list[str] = []
+    for _ in range(4):
+        window.focus_next_pane()
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        visited += [name for name, pane in panes.items() if pane.isAncestorOf(focused)]
+
+    assert set(visited) == {"rail", "sidebar", "centre"}
+    assert visited[0] == visited[3]
+
+
+def test_a_banner_says_what_why_and_fix_and_can_be_acted_on(qtbot: QtBot, window: MainWindow) -> None:
+    banner = Banner(
+        "b", "error", "No answer.", "It is down.", "Start it.", (BannerAction("retry", "Try again"),)
+    )
+    window.banners.show_banner(banner)
+    assert window.banners.isVisible()
+    texts = " ".join(words.text() for words in window.banners.findChildren(QLabel))
+    assert all(part in texts for part in ("No answer.", "It is down.", "Start it."))
+
+    button = next(b for b in window.banners.findChildren(QPushButton) if b.text() == "Try again")
+    with qtbot.waitSignal(window.banners.acted) as acted:
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert acted.args == ["b", "retry"]
+
+    close = window.banners.findChildren(IconButton)[0]
+    with qtbot.waitSignal(window.banners.dismissed):
+        QTest.mouseClick(close, Qt.MouseButton.LeftButton)
+    assert window.banners.banner_ids() == ()
+    assert not window.banners.isVisible()
+
+
+def test_a_banner_of_the_same_id_is_replaced(window: MainWindow) -> None:
+    window.banners.show_banner(Banner("b", "error", "First"))
+    window.banners.show_banner(Banner("b", "warning", "Second"))
+
+    assert window.banners.banner_ids() == ("b",)
+
+
+def test_job_lines_come_move_and_go(qtbot: QtBot, window: MainWindow) -> None:
+    window.jobs.show_jobs([JobRow("a", "Verifying", 0.25, True), JobRow("b", "Indexing", None, False)])
+    assert window.jobs.isVisible()
+    first, second = window.jobs.findChildren(QProgressBar)
+    assert first.value() == 250
+    assert second.maximum() == 0
+
+    window.jobs.show_jobs([JobRow("a", "Verifying", 0.5, True)])
+    assert first.value() == 500
+    assert window.jobs.job_ids() == ("a",)
+    cancel = next(b for b in window.jobs.findChildren(QPushButton) if b.isVisible())
+    with qtbot.waitSignal(window.jobs.cancel_requested) as cancelled:
+        QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    assert cancelled.args == ["a"]
+
+    window.jobs.show_jobs([])
+    assert not window.jobs.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        (HEADER, "Ready · opus · 412 messages"),
+        (SessionHeader("s", "T", True, "demo", demo=True, messages=1), "Running · 1 message"),
+        (None, "No session open"),
+    ],
+)
+def test_the_status_line_says_how_it_stands(
+    window: MainWindow, header: SessionHeader | None, status: str
+) -> None:
+    window.top_bar.show_session(header)
+
+    assert window.top_bar.status() == status
+
+
+def test_the_demo_model_is_always_named(window: MainWindow) -> None:
+    work(window)
+    badge = window.top_bar.findChildren(Badge)[0]
+    assert not badge.isVisible()
+
+    window.top_bar.show_session(SessionHeader("s", "T", True, "demo", demo=True, messages=1))
+    assert badge.isVisible()
+    assert badge.text() == DEMO_BADGE
+
+
+def test_a_double_click_renames_the_session(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+    title = window.top_bar.title
+    QTest.mouseDClick(title, Qt.MouseButton.LeftButton)
+    field = QApplication.focusWidget()
+    assert field is not None
+
+    QTest.keyClicks(field, "New name")
+    with qtbot.waitSignal(window.top_bar.renamed) as renamed:
+        QTest.keyClick(field, Qt.Key.Key_Return)
+    assert renamed.args == ["s1", "New name"]
+    assert title.title() == "New name"
+
+
+def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) -> None:
+    work(window)
+    window.top_bar.title.edit()
+    field = QApplication.focusWidget()
+    assert field is not None
+    QTest.keyClicks(field, "Other")
+
+    with qtbot.assertNotEmitted(window.top_bar.renamed):
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert window.top_bar.title.title() == HEADER.title
+
+
+def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow) -> None:
+    appearance = style.Appearance(qapp, "light")
+    window.follow(appearance)
+    assert window.commands.theme_light.isChecked()
+
+    window.rail.theme_requested.emit()
+    assert window.theme is DARK
+    assert window.commands.theme_dark.isChecked()
+    window.commands.zoom_in.trigger()
+    assert appearance.text_px > 13
+    window.commands.zoom_reset.trigger()
+    window.commands.theme_light.trigger()
+    assert not window.theme.dark
+    appearance.deleteLater()

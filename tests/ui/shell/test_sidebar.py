@@ -1,0 +1,306 @@
+"""Rail, session list and switcher, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.sidebar.drops import dropped_folder
+from helix_desktop.ui.sidebar.rail import Rail
+from helix_desktop.ui.sidebar.rows import (
+    SessionItem,
+    WorkspaceRow,
+    color_of,
+    group_of,
+    initials_of,
+    matches,
+    when_text,
+)
+from helix_desktop.ui.sidebar.sidebar import Sidebar
+
+_NONE = Qt.KeyboardModifier.NoModifier
+NOW = datetime(2026, 11, 20, 15, 4)
+WORKSPACES = (
+    WorkspaceRow("w1", "helix-desktop", "/code/helix-desktop", active=True, cache="2.1 MB"),
+    WorkspaceRow("w2", "Weather bot", "/code/weather", badge="waiting"),
+    WorkspaceRow("w3", "Invoices", "/documents/invoices", badge="missing"),
+)
+
+
+def ms(moment: datetime) -> int:
+    """Milliseconds since 1970."""
+    return int(moment.timestamp() * 1000)
+
+
+def session(key: str, title: str, ago: timedelta, active: bool = False) -> SessionItem:
+    """A session that changed some time before NOW."""
+    return SessionItem(key, title, "opus · 2 messages", ms(NOW - ago), 0.4, False, active)
+
+
+SESSIONS = (
+    session("a", "Fix the parser", timedelta(minutes=5)),
+    session("b", "Release notes", timedelta(days=1)),
+    session("c", "Design review", timedelta(days=9)),
+)
+
+
+@pytest.fixture
+def sidebar(qtbot: QtBot) -> Sidebar:
+    """A sidebar with three sessions."""
+    made = Sidebar()
+    qtbot.addWidget(made)
+    made.resize(280, 700)
+    made.show_workspace("helix-desktop")
+    made.show_sessions(SESSIONS, NOW)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def shown(sidebar: Sidebar) -> list[str]:
+    """What the list shows, headings too."""
+    model = sidebar.list.model()
+    return [str(model.index(at, 0).data()) for at in range(model.rowCount())]
+
+
+def test_sessions_stand_in_day_groups(sidebar: Sidebar) -> None:
+    assert shown(sidebar) == [
+        "Today",
+        "Fix the parser",
+        "Yesterday",
+        "Release notes",
+        "Earlier",
+        "Design review",
+    ]
+
+
+def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sidebar) -> None:
+    sidebar.search.setFocus()
+    QTest.keyClicks(sidebar.search, "NOTES rel")
+    assert shown(sidebar) == ["Yesterday", "Release notes"]
+
+    with qtbot.waitSignal(sidebar.session_chosen) as chosen:
+        QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
+    assert chosen.args == ["b"]
+    QTest.keyClick(sidebar.search, Qt.Key.Key_Escape)
+    assert len(shown(sidebar)) == 6
+
+
+def test_a_search_without_hits_can_be_cleared(qtbot: QtBot, sidebar: Sidebar) -> None:
+    sidebar.search.setText("nothing like this")
+    button = next(b for b in sidebar.findChildren(QPushButton) if b.text() == "Clear the search")
+    assert button.isVisible()
+
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert sidebar.list.isVisible()
+
+
+def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> None:
+    sidebar.show_sessions([], NOW)
+    button = next(b for b in sidebar.findChildren(QPushButton) if b.text() == "New session" and b.isVisible())
+
+    with qtbot.waitSignal(sidebar.new_session_requested):
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_arrows_skip_headings_and_enter_opens(qtbot: QtBot, sidebar: Sidebar) -> None:
+    sidebar.search.setFocus()
+    QTest.keyClick(sidebar.search, Qt.Key.Key_Down)
+    QTest.keyClick(sidebar.list, Qt.Key.Key_Down)
+
+    with qtbot.waitSignal(sidebar.session_chosen) as chosen:
+        QTest.keyClick(sidebar.list, Qt.Key.Key_Return)
+    assert chosen.args == ["b"]
+
+
+def test_f2_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
+    sidebar.list.focus_first()
+    QTest.keyClick(sidebar.list, Qt.Key.Key_F2)
+    field = sidebar.list.findChild(QLineEdit)
+    assert isinstance(field, QLineEdit)
+    assert field.text() == "Fix the parser"
+
+    field.setText("Fix the lexer")
+    with qtbot.waitSignal(sidebar.session_renamed) as renamed:
+        QTest.keyClick(field, Qt.Key.Key_Return)
+    assert renamed.args == ["a", "Fix the lexer"]
+
+
+def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
+    index = sidebar.list.index_of("c")
+    with qtbot.waitSignal(sidebar.session_chosen) as chosen:
+        place = sidebar.list.visualRect(index).center()
+        QTest.mouseClick(sidebar.list.viewport(), Qt.MouseButton.LeftButton, _NONE, place)
+    assert chosen.args == ["c"]
+
+    menu = sidebar.list.menu_for(index)
+    assert [action.text() for action in menu.actions()] == ["Open", "Rename…\tF2"]
+    menu.deleteLater()
+
+
+def test_an_update_keeps_an_open_rename(qtbot: QtBot, sidebar: Sidebar) -> None:
+    sidebar.list.focus_first()
+    QTest.keyClick(sidebar.list, Qt.Key.Key_F2)
+    field = sidebar.list.findChild(QLineEdit)
+    assert isinstance(field, QLineEdit)
+
+    sidebar.show_sessions((session("a", "Fix the parser", timedelta(minutes=4)), *SESSIONS[1:]), NOW)
+
+    assert field.isVisible()
+
+
+def test_two_thousand_sessions_are_laid_out_once(sidebar: Sidebar) -> None:
+    many = [session(str(at), f"Session {at}", timedelta(hours=at)) for at in range(2_000)]
+    sidebar.show_sessions(many, NOW)
+
+    assert len(sidebar.list.sessions()) == 2_000
+    sidebar.list.scrollToBottom()
+    assert sidebar.list.index_of("1999").isValid()
+    assert not sidebar.list.grab().isNull()
+
+
+@pytest.fixture
+def rail(qtbot: QtBot) -> Rail:
+    """A rail with three workspaces."""
+    made = Rail()
+    qtbot.addWidget(made)
+    made.resize(64, 600)
+    made.show_workspaces(WORKSPACES)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_a_square_switches(qtbot: QtBot, rail: Rail) -> None:
+    with qtbot.waitSignal(rail.chosen) as chosen:
+        QTest.mouseClick(rail.button("w2"), Qt.MouseButton.LeftButton)
+    assert chosen.args == ["w2"]
+
+
+def test_badges_are_said_in_words(rail: Rail) -> None:
+    assert "Waiting for your approval" in rail.button("w2").toolTip()
+    assert "folder missing" in rail.button("w3").accessibleName()
+
+
+def test_the_menu_of_a_missing_folder_locates_but_does_not_show(qtbot: QtBot, rail: Rail) -> None:
+    menu = rail.menu_for("w3")
+    entries = {action.text(): action for action in menu.actions()}
+    assert not entries["Show folder"].isEnabled()
+
+    with qtbot.waitSignal(rail.locate_requested) as located:
+        entries["Locate…"].trigger()
+    assert located.args == ["w3"]
+    assert "Remove from list (data kept)" in entries
+    menu.deleteLater()
+
+
+def test_rows_that_leave_take_their_squares_along(rail: Rail) -> None:
+    kept = rail.button("w2")
+    rail.show_workspaces((WORKSPACES[1], WORKSPACES[0]))
+
+    assert rail.button("w2") is kept
+    with pytest.raises(KeyError):
+        rail.button("w3")
+
+
+def test_a_dropped_folder_opens_and_a_file_does_not(qtbot: QtBot, rail: Rail, tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("x")
+    data = QMimeData()
+    data.setUrls([QUrl("https://example.org"), QUrl.fromLocalFile(str(file))])
+    assert dropped_folder(data) == ""
+
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+    drop = QDropEvent(QPointF(9, 9), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
+                      Qt.KeyboardModifier.NoModifier)  # fmt: skip
+    with qtbot.waitSignal(rail.folder_dropped) as dropped:
+        rail.dropEvent(drop)
+    assert dropped.args == [str(tmp_path)]
+
+
+def test_the_switcher_finds_by_path_and_goes(qtbot: QtBot, window: MainWindow) -> None:
+    window.show_workspaces(WORKSPACES)
+    QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    switcher = window.switcher
+    assert switcher.isVisible()
+    assert QApplication.focusWidget() is switcher.search
+
+    QTest.keyClicks(switcher.search, "documents")
+    assert [workspace.id for workspace in switcher.found()] == ["w3"]
+    with qtbot.waitSignal(switcher.chosen) as chosen:
+        QTest.keyClick(switcher.search, Qt.Key.Key_Return)
+    assert chosen.args == ["w3"]
+    assert not switcher.isVisible()
+
+
+def test_enter_goes_to_the_other_workspace_and_arrows_move_on(qtbot: QtBot, window: MainWindow) -> None:
+    window.show_workspaces(WORKSPACES)
+    window.switcher.open()
+    QTest.keyClick(window.switcher.search, Qt.Key.Key_Down)
+    with qtbot.waitSignal(window.switcher.chosen) as chosen:
+        QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
+    assert chosen.args == ["w3"]
+
+    window.switcher.open()
+    with qtbot.waitSignal(window.switcher.chosen) as chosen:
+        QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
+    assert chosen.args == ["w2"]
+
+
+def test_esc_and_a_click_beside_leave_the_switcher(qtbot: QtBot, window: MainWindow) -> None:
+    window.show_workspaces(WORKSPACES)
+    window.switcher.open()
+    QTest.keyClick(window.switcher.search, Qt.Key.Key_Escape)
+    assert not window.switcher.isVisible()
+
+    window.switcher.open()
+    QTest.mouseClick(window.top_bar, Qt.MouseButton.LeftButton, _NONE, QPoint(5, 5))
+    assert not window.switcher.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("name", "initials"),
+    [
+        ("helix-desktop", "HD"),
+        ("Helix", "HE"),
+        ("weather_bot v2", "WB"),
+        ("数据", "数"),
+        ("", "?"),
+        ("...", "?"),
+    ],
+)
+def test_initials(name: str, initials: str) -> None:
+    assert initials_of(name) == initials
+
+
+def test_a_workspace_keeps_its_color() -> None:
+    assert color_of("4f9b") == color_of("4f9b")
+    assert WorkspaceRow("x", "n", "/p", color="#123456").shown_color() == "#123456"
+
+
+@pytest.mark.parametrize(
+    ("ago", "group", "when"),
+    [
+        (timedelta(seconds=20), "Today", "now"),
+        (timedelta(hours=3), "Today", "12:04"),
+        (timedelta(hours=16), "Yesterday", "Thu"),
+        (timedelta(days=8), "Earlier", "12 Nov"),
+        (timedelta(days=400), "Earlier", "16 Oct 2025"),
+    ],
+)
+def test_moments_in_words(ago: timedelta, group: str, when: str) -> None:
+    assert group_of(ms(NOW - ago), NOW) == group
+    assert when_text(ms(NOW - ago), NOW) == when
+
+
+def test_search_needs_every_word() -> None:
+    assert matches("fix PARSER", "Fix the parser", "opus")
+    assert not matches("fix lexer", "Fix the parser", "opus")

@@ -1,0 +1,97 @@
+"""The style keeps its promises: readable text, no forgotten token, a live switch."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QColor, QFontDatabase
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui import fonts, style
+from helix_desktop.ui.sidebar.rows import WORKSPACE_COLORS
+from helix_desktop.ui.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.widgets import Dot, retint
+
+AA = 4.5
+"""Least contrast of text, WCAG 2.2 criterion 1.4.3."""
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of #rrggbb as WCAG 2.2 defines it."""
+    parts = (QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF())
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(ink: str, ground: str) -> float:
+    """Contrast of two colours, 1 to 21."""
+    light, dark = sorted((luminance(ink), luminance(ground)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(("ink", "ground"), style.TEXT_PAIRS)
+def test_text_is_readable_on_every_surface_it_stands_on(theme: Theme, ink: str, ground: str) -> None:
+    assert contrast(getattr(theme, ink), getattr(theme, ground)) >= AA
+
+
+@pytest.mark.parametrize("color", WORKSPACE_COLORS)
+def test_initials_are_readable_on_every_workspace_color(color: str) -> None:
+    assert contrast("#ffffff", color) >= AA
+    assert contrast("#ffffff", QColor(color).darker(114).name()) >= AA
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_style_sheet_names_no_unknown_token(theme: Theme) -> None:
+    assert "$" not in style.stylesheet(theme)
+
+
+def test_text_size_scales_what_the_sheet_fixes() -> None:
+    assert "font-size: 26px" in style.stylesheet(LIGHT, 13)
+    assert "font-size: 32px" in style.stylesheet(LIGHT, 16)
+
+
+def test_both_families_are_bundled(qapp: QApplication) -> None:
+    families = fonts.load(resources_dir() / "fonts")
+
+    assert {fonts.UI_FAMILY, fonts.MONO_FAMILY} <= set(families)
+    assert fonts.UI_FAMILY in QFontDatabase.families()
+
+
+def test_a_painted_font_follows_the_text_size(qapp: QApplication) -> None:
+    assert fonts.sized(fonts.base(13), 11).pixelSize() == 11
+    assert fonts.sized(fonts.base(26), 11).pixelSize() == 22
+
+
+def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> None:
+    appearance = style.Appearance(qapp, "light")
+    seen: list[Theme] = []
+    appearance.changed.connect(seen.append)
+
+    appearance.set_mode("dark")
+    appearance.zoom(1)
+    appearance.zoom(-1)
+    appearance.set_text_px(400)
+    appearance.zoom(1)
+    appearance.zoom(0)
+
+    assert seen[0] is DARK
+    assert appearance.text_px == fonts.BASE_PX
+    assert qapp.palette().window().color().name() == DARK.canvas
+    appearance.set_mode("light")
+    appearance.deleteLater()
+
+
+def test_tinted_children_take_the_theme(qtbot: QtBot) -> None:
+    root = QWidget()
+    qtbot.addWidget(root)
+    dot = Dot("accent")
+    dot.setParent(root)
+    root.resize(40, 40)
+
+    retint(root, DARK)
+
+    assert dot.grab().toImage().pixelColor(3, 3).name() == DARK.accent
