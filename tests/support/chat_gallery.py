@@ -25,7 +25,7 @@ from helix_desktop.ui.chat.view import ChatView
 from helix_desktop.ui.theme import DARK, LIGHT, Theme
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
-CODE = '''@dataclass(slots=True)
+CODE = """@dataclass(slots=True)
 class StreamFlush:
     interval: float = 0.033  # 30 Hz
 
@@ -33,9 +33,9 @@ class StreamFlush:
         async for tok in tokens:
             self.buffer.append(tok)
             if monotonic() - self.last >= self.interval:
-                self.flush()  # about 3 ms'''
-ANSWER = """I looked at the renderer and at the last three traces. Every token re-parses the **whole** message, \
-so the cost grows with its length:
+                self.flush()  # about 3 ms"""
+ANSWER = """I looked at the renderer and at the last three traces. Every token re-parses the **whole** \
+message, so the cost grows with its length:
 
 - `setMarkdown()` runs once per token — 38 ms at 16 KB
 - the fix: freeze finished blocks, rebuild only the open one
@@ -86,12 +86,21 @@ def rows_of_a_turn() -> list[Row]:
     """The scene of the reference picture."""
     at = 1_795_000_000_000
     return [
-        UserRow("u1", "Long answers stall the chat view. Re-render only what changed, and keep 500 tokens/s smooth.", at),
+        UserRow(
+            "u1",
+            "Long answers stall the chat view. Re-render what changed, and keep 500 tokens/s smooth.",
+            at,
+        ),
         AssistantRow("a1", ANSWER, at, "Opus"),
         ToolRow("t1", "c1", "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
         DividerRow("d1", "sweep", "6 outputs cached · 41.2k → 3.1k tokens", 12, False, ("view", "undo")),
-        AssistantRow("a2", f"Tokens are now buffered and flushed **30 times a second**; finished blocks are frozen:"
-                     f"\n\n```python src/helix/stream.py\n{CODE}\n```", at, "Opus"),
+        AssistantRow(
+            "a2",
+            f"Tokens are now buffered and flushed **30 times a second**; finished blocks are frozen:"
+            f"\n\n```python src/helix/stream.py\n{CODE}\n```",
+            at,
+            "Opus",
+        ),
         ToolRow("t2", "c2", "edit_file", "tests/test_stream.py", "running"),
     ]
 
@@ -101,25 +110,92 @@ def rows_of_all_kinds() -> list[Row]:
     at = 1_795_000_000_000
     head = "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, 7))
     rows: list[Row] = [
-        UserRow("v1", "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__ and *.py as is.",
-                at, 1, ("stream.py", "notes.md")),
-        AssistantRow("b1", LONG, at, "Opus", demo=True, reasoning="The user wants the cost flat in length. " * 8),
-        ToolRow("t3", "c3", "read_file", "src/helix/a/very/long/path/to/some/module/with/a/long_name_stream.py", "ok",
-                head, head, 1_210, 48_000, 1_234, 400, None, DIGEST, "cached"),
-        ToolRow("t4", "c4", "bash", "pytest -q tests/unit", "failed", "E   assert 1 == 2", "", 44, 900, 320, 12_400, 1,
-                "", "in window"),
+        UserRow(
+            "v1",
+            "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__.",
+            at,
+            1,
+            ("stream.py", "notes.md"),
+        ),
+        AssistantRow(
+            "b1", LONG, at, "Opus", demo=True, reasoning="The user wants the cost flat in length. " * 8
+        ),
+        ToolRow(
+            "t3",
+            "c3",
+            "read_file",
+            "src/helix/a/very/long/path/to/some/module/with/a/long_name_stream.py",
+            "ok",
+            head,
+            head,
+            1_210,
+            48_000,
+            1_234,
+            400,
+            None,
+            DIGEST,
+            "cached",
+        ),
+        ToolRow(
+            "t4",
+            "c4",
+            "bash",
+            "pytest -q tests/unit",
+            "failed",
+            "E   assert 1 == 2",
+            "",
+            44,
+            900,
+            320,
+            12_400,
+            1,
+            "",
+            "in window",
+        ),
         ToolRow("t5", "c5", "grep", "TODO", "denied"),
-        ToolRow("t6", "c6", "recall_cached_content", DIGEST[:12], "ok", "x", "", 300, 9000, 4100, 3, None, DIGEST, "recalled"),
+        ToolRow(
+            "t6",
+            "c6",
+            "recall_cached_content",
+            DIGEST[:12],
+            "ok",
+            "x",
+            "",
+            300,
+            9000,
+            4100,
+            3,
+            None,
+            DIGEST,
+            "recalled",
+        ),
         ToolRow("t7", "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
         ToolRow("t8", "c8", "mcp__db__query", "select 1", "approval"),
-        ApprovalRow("p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"),
-        DividerRow("d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, False, ("view", "diff", "undo")),
+        ApprovalRow(
+            "p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"
+        ),
+        DividerRow(
+            "d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, False, ("view", "diff", "undo")
+        ),
         DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
         DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
-        NoticeRow("n1", "error", "The provider refused the request (401).", "The key for Anthropic is not accepted any more.",
-                  "Paste a new key, or choose another model. Your text is kept.", ("open_settings", "retry")),
-        NoticeRow("n2", "warning", "Nothing was summarised.", "The handover would have freed 4 %, at least 10 % is needed."),
-        NoticeRow("n3", "info", "The offline demo answers from a script.", "", "Paste a key to talk to a model."),
+        NoticeRow(
+            "n1",
+            "error",
+            "The provider refused the request (401).",
+            "The key for Anthropic is not accepted any more.",
+            "Paste a new key, or choose another model. Your text is kept.",
+            ("open_settings", "retry"),
+        ),
+        NoticeRow(
+            "n2",
+            "warning",
+            "Nothing was summarised.",
+            "The handover would have freed 4 %, at least 10 % is needed.",
+        ),
+        NoticeRow(
+            "n3", "info", "The offline demo answers from a script.", "", "Paste a key to talk to a model."
+        ),
         AssistantRow("b2", "I stopped half", at, "Haiku", stopped=True),
         AssistantRow("b3", "", at, "Haiku", streaming=True),
     ]

@@ -21,7 +21,7 @@ _SPIN_MS = 90
 class Located(NamedTuple):
     """A row under a point, and the point in its sheet."""
 
-    index: int
+    row: int
     sheet: Sheet
     x: float
     y: float
@@ -142,7 +142,7 @@ class Board(QObject):
 
     def uncover(self, index: int) -> None:
         """Scroll as little as is needed to have a row, or its top, in sight."""
-        placed = next((row for row in self.flow.placed if row.index == index), None)
+        placed = next((row for row in self.flow.placed if row.row == index), None)
         room = self._viewport.height() - 8
         if placed is None:
             self.show_row(index, room / 3)
@@ -152,7 +152,7 @@ class Board(QObject):
 
     def hold(self, index: int) -> None:
         """Lay out again with the top of a visible row staying where it is."""
-        top = next((row.y for row in self.flow.placed if row.index == index), None)
+        top = next((row.y for row in self.flow.placed if row.row == index), None)
         if top is not None:
             self.flow.show(index, top)
         was, self.following = self.following, False
@@ -175,16 +175,16 @@ class Board(QObject):
             if row.y > point.y():
                 break
             placed = row
-        sheet = self.sheet(placed.index)
-        top = placed.y + self.sheets.gap(placed.index)
-        return Located(placed.index, sheet, point.x() - self.left, point.y() - top)
+        sheet = self.sheet(placed.row)
+        top = placed.y + self.sheets.gap(placed.row)
+        return Located(placed.row, sheet, point.x() - self.left, point.y() - top)
 
     def _measure(self, index: int) -> float:
         return self.sheets.gap(index) + self.sheet(index).height
 
     def _lay(self) -> None:
         placed = self.flow.layout(self._viewport.height())
-        rows = [(row, self.sheets.get(row.index), self.sheets.gap(row.index)) for row in placed]
+        rows = [(row, self.sheets.get(row.row), self.sheets.gap(row.row)) for row in placed]
         if self.deck is not None:
             self.deck.place(rows, self.left)
         self._sync_bar()

@@ -166,7 +166,9 @@ class DividerSheet(Sheet):
         look = self.look
         tall = look.px(23)
         wide = min(width - 8, chip_width(look, self._words, self._style()))
-        widths = [look.width(action_label(name), look.font(SMALL)) + look.px(16) for name in self._divider.actions]
+        widths = [
+            look.width(action_label(name), look.font(SMALL)) + look.px(16) for name in self._divider.actions
+        ]
         beside = sum(widths) + (look.px(6) if widths else 0)
         same_line = wide + beside <= width - look.px(48)
         left = (width - wide - (beside if same_line else 0)) / 2
@@ -183,7 +185,7 @@ class DividerSheet(Sheet):
         return y + tall + look.px(5)
 
     def _paint(self, painter: QPainter, paint: Paint) -> None:
-        look, theme = self.look, self.look.theme
+        look = self.look
         style = self._style()
         color = look.color(style.color).toRgb()
         color.setAlphaF(0.42)
@@ -214,7 +216,9 @@ class NoticeSheet(Sheet):
         self.texts = [_paragraph(row.what, studio, theme.text, BODY - 1, bold=True)]
         for words in (row.why, row.fix):
             if words:
-                self.texts.append(_paragraph(words, studio, theme.muted if words is row.why else theme.text, UI))
+                self.texts.append(
+                    _paragraph(words, studio, theme.muted if words is row.why else theme.text, UI)
+                )
 
     def _arrange(self, width: float) -> float:
         look = self.look
@@ -251,5 +255,3 @@ class NoticeSheet(Sheet):
             text.paint(painter, paint.clip, paint.marks_of(self.texts, text))
         for hot in self.hots:
             button(painter, look, hot, paint)
-
-

@@ -129,7 +129,9 @@ class Composer(QWidget):
         self.editor.setPalette(palette)
         for label in (self._estimate, self._hint):
             label.setFont(look.font(SMALL))
-            label.setStyleSheet(f"QLabel {{ color: {theme.faint}; font-size: {SMALL}px; background: transparent; }}")
+            label.setStyleSheet(
+                f"QLabel {{ color: {theme.faint}; font-size: {SMALL}px; background: transparent; }}"
+            )
         self._model.setIcon(icon("cpu", theme.muted, 13))
         self._model.setIconSize(QSize(13, 13))
         self._model.setStyleSheet(_outline_style(theme, 12))
@@ -224,8 +226,9 @@ class Composer(QWidget):
         self._send.setIconSize(QSize(17, 17) if not self._running else QSize(14, 14))
         ground = theme.accent if lit else theme.hover
         self._send.setStyleSheet(
-            f"QPushButton {{ background: {ground}; border: 2px solid {ground}; border-radius: 9px; padding: 0; }}"
-            f"QPushButton:hover {{ background: {theme.accent_text if lit else ground}; }}"
+            f"QPushButton {{ background: {ground}; border: 2px solid {ground};"
+            " border-radius: 9px; padding: 0; }"
+            f"QPushButton:hover {{ border-color: {theme.accent_text if lit else ground}; }}"
             f"QPushButton:focus {{ border-color: {theme.text}; }}"
         )
         self._queue.setFont(self._look.font(SMALL, MEDIUM))
@@ -245,5 +248,6 @@ def _outline_style(theme: Theme, radius: int) -> str:
     return (
         f"QPushButton {{ background: {theme.raised}; color: {theme.muted}; border: 1px solid {theme.border};"
         f" border-radius: {radius}px; padding: 0 10px; font-size: {SMALL}px; font-weight: 500; }}"
-        f"QPushButton:hover, QPushButton:focus {{ border-color: {theme.border_strong}; color: {theme.text}; }}"
+        "QPushButton:hover, QPushButton:focus"
+        f" {{ border-color: {theme.border_strong}; color: {theme.text}; }}"
     )

@@ -26,7 +26,7 @@ class Finder(QObject):
         self._board = board
         self.query = ""
         self.current: tuple[Spot, int] | None = None  # the hit and its length
-        self._rows: Iterator[int] = iter(())
+        self._rows: Iterator[tuple[int, Spot | None]] = iter(())
         self._forward = True
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -56,21 +56,23 @@ class Finder(QObject):
             return {}
         return {number: found for number, text in enumerate(sheet.texts) if (found := text.find(self.query))}
 
-    def _order(self) -> Iterator[int]:
+    def _order(self) -> Iterator[tuple[int, Spot | None]]:
+        """All rows once around; the row of the present hit first beyond it, and at last as a whole."""
         count = len(self._board.model)
+        step = 1 if self._forward else -1
         if self.current is not None:
-            first = self.current[0].index
+            first = self.current[0].row
+            yield first, self.current[0]
         else:
             placed = self._board.flow.placed
-            first = placed[0 if self._forward else -1].index if placed else 0
-        step = 1 if self._forward else -1
-        for away in range(count + 1):
-            yield (first + step * away) % count
+            first = placed[0 if self._forward else -1].row - step if placed else 0
+        for away in range(1, count + 1):
+            yield (first + step * away) % count, None
 
     def _work(self) -> None:
         deadline = time.perf_counter() + _SLICE_S
-        for index in self._rows:
-            if self._matches(index) and self._go_to(index):
+        for index, beyond in self._rows:
+            if self._matches(index) and self._go_to(index, beyond):
                 self.finished.emit(True)
                 return
             if time.perf_counter() > deadline:
@@ -80,34 +82,23 @@ class Finder(QObject):
         self.finished.emit(False)
 
     def _matches(self, index: int) -> bool:
-        row = self._board.model.shape(index)
-        if isinstance(row, AssistantRow):
-            row = self._board.model.row(index)
-            if self.query in row.reasoning.lower():
-                return True
+        row = self._board.model.row(index)
+        if isinstance(row, AssistantRow) and self.query in row.reasoning.lower():
+            return True
         return self.query in source_text(row).lower()
 
-    def _go_to(self, index: int) -> bool:
+    def _go_to(self, index: int, beyond: Spot | None) -> bool:
         spots = self._spots(index)
         if not spots and self._open(index):
             spots = self._spots(index)
-        if self.current is not None and self.current[0].index == index:
-            here = self.current[0]
-            spots = [spot for spot in spots if (spot > here if self._forward else spot < here)] or spots
-            if spots and len(self._board.model) > 1 and self._is_start(index) and not self._beyond(spots, here):
-                return False
+        if beyond is not None:
+            spots = [spot for spot in spots if (spot > beyond if self._forward else spot < beyond)]
         if not spots:
             return False
         spot = spots[0 if self._forward else -1]
         self.current = (spot, len(self.query))
         self._reveal(spot)
         return True
-
-    def _beyond(self, spots: list[Spot], here: Spot) -> bool:
-        return any(spot > here for spot in spots) if self._forward else any(spot < here for spot in spots)
-
-    def _is_start(self, index: int) -> bool:
-        return self.current is not None and self.current[0].index == index
 
     def _spots(self, index: int) -> list[Spot]:
         hits = self.hits(self._board.sheet(index))
@@ -123,7 +114,7 @@ class Finder(QObject):
         return True
 
     def _reveal(self, spot: Spot) -> None:
-        sheet = self._board.sheet(spot.index)
+        sheet = self._board.sheet(spot.row)
         line = sheet.texts[spot.text].line_rect(spot.position)
         third = self._board.view_height / 3
-        self._board.show_row(spot.index, third - line.y())
+        self._board.show_row(spot.row, third - line.y())

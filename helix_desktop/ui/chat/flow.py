@@ -11,7 +11,7 @@ from helix_desktop.ui.chat.heights import HeightIndex
 class Placed(NamedTuple):
     """A visible row: its index, its top in the viewport and its height, in pixels."""
 
-    index: int
+    row: int
     y: float
     height: float
 
@@ -45,7 +45,7 @@ class Flow:
         if not self.placed:
             return True
         last = self.placed[-1]
-        return last.index == len(self.heights) - 1 and last.y + last.height + self._trail <= view_height + 2
+        return last.row == len(self.heights) - 1 and last.y + last.height + self._trail <= view_height + 2
 
     def reset(self, estimates: Iterable[float]) -> None:
         """Begin with other rows, at the top."""
@@ -78,7 +78,7 @@ class Flow:
             self._settle_anchor()
             self._fill_down(view_height)
             self._fill_up(view_height)
-            self.anchor, self.offset = self.placed[0].index, -self.placed[0].y
+            self.anchor, self.offset = self.placed[0].row, -self.placed[0].y
         return self.placed
 
     def _exact(self, index: int) -> float:
@@ -108,11 +108,11 @@ class Flow:
     def _fill_up(self, view_height: float) -> None:
         last = self.placed[-1]
         gap = view_height - self._trail - (last.y + last.height)
-        if last.index < len(self.heights) - 1 or gap <= 0:
+        if last.row < len(self.heights) - 1 or gap <= 0:
             return
         self._shift(gap)
-        while self.placed[0].y > 0 and self.placed[0].index > 0:
-            index, top = self.placed[0].index - 1, self.placed[0].y
+        while self.placed[0].y > 0 and self.placed[0].row > 0:
+            index, top = self.placed[0].row - 1, self.placed[0].y
             height = self._exact(index)
             self.placed.insert(0, Placed(index, top - height, height))
         if self.placed[0].y > 0:
@@ -120,4 +120,4 @@ class Flow:
         self.placed = [row for row in self.placed if row.y + row.height > 0 or row is self.placed[-1]]
 
     def _shift(self, pixels: float) -> None:
-        self.placed = [Placed(row.index, row.y + pixels, row.height) for row in self.placed]
+        self.placed = [Placed(row.row, row.y + pixels, row.height) for row in self.placed]

@@ -37,7 +37,7 @@ class FocusPath(QObject):
         placed = self._board.flow.placed
         if not placed:
             return False
-        return self._search(placed[0 if forward else -1].index, forward)
+        return self._search(placed[0 if forward else -1].row, forward)
 
     def _search(self, index: int, forward: bool) -> bool:
         step = 1 if forward else -1

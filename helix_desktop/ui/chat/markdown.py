@@ -84,13 +84,20 @@ def allowed_link(target: str) -> str:
     return target if target.strip().lower().startswith(LINK_SCHEMES) else ""
 
 
+class _Parser(MarkdownIt):
+    """Lets every link pass, so that one of a foreign scheme is shown as its words; spans check schemes."""
+
+    def validateLink(self, url: str) -> bool:
+        """Any target is a link at first."""
+        return True
+
+
 class MarkdownReader:
     """Parses text; keeps the link references it has met, so that a stream can use them later."""
 
     def __init__(self) -> None:
-        self._parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+        self._parser = _Parser("commonmark", {"html": False}).enable(["table", "strikethrough"])
         self._parser.disable(["html_block", "html_inline"])
-        self._parser.validateLink = _any_link  # type: ignore[method-assign]  # schemes are checked per span
         self.references: dict[str, Any] = {}
 
     def read(self, text: str) -> list[Chunk]:
@@ -118,10 +125,6 @@ def _keep_lines(block: Block) -> Block:
     if not isinstance(block, Prose):
         return block
     return Prose(tuple(replace(leaf, spans=tuple(_own_links(leaf.spans))) for leaf in block.leaves))
-
-
-def _any_link(_target: str) -> bool:
-    return True
 
 
 def _top_level(tokens: Sequence[Token]) -> Iterable[list[Token]]:
@@ -284,7 +287,9 @@ def _words(token: Token, style: Span) -> Iterable[Span]:
             yield replace(style, text="\n")
         case "image":
             target = allowed_link(str(token.attrs.get("src", "")))
-            yield replace(style, text=f"[image: {token.content or 'no description'}]", link=target or style.link)
+            yield replace(
+                style, text=f"[image: {token.content or 'no description'}]", link=target or style.link
+            )
 
 
 def _own_links(spans: Iterable[Span]) -> Iterable[Span]:

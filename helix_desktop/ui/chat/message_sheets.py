@@ -64,7 +64,9 @@ class _Stack:
         del self._bottoms[kept:]
         for at in range(kept, len(self.parts)):
             part = self.parts[at]
-            top = bottom + self._studio.look.px(gap_before(self._blocks[at], self._blocks[at - 1] if at else None))
+            top = bottom + self._studio.look.px(
+                gap_before(self._blocks[at], self._blocks[at - 1] if at else None)
+            )
             height = part.layout(width)
             part.move(x, top)
             bottom = top + height
@@ -99,7 +101,9 @@ class UserSheet(Sheet):
         self._bubble = QRectF()
         lines = row.text.count("\n") + 1
         self._long = lines > _LONG_LINES or len(row.text) > _LONG_CHARS
-        self._more = f"Show all {lines:,} lines" if lines > _SHOWN_LINES else f"Show all {len(row.text):,} characters"
+        self._more = (
+            f"Show all {lines:,} lines" if lines > _SHOWN_LINES else f"Show all {len(row.text):,} characters"
+        )
         text = row.text
         if self._long and "more" not in setting.opened:
             text = "\n".join(text[:_SHOWN_CHARS].split("\n")[:_SHOWN_LINES]) + " …"
@@ -127,7 +131,9 @@ class UserSheet(Sheet):
         bottom = self._stack.arrange(left, look.px(11), widest)
         self.hots = self._stack.hots()
         if self._long:
-            rect = QRectF(left - 8, bottom + 6, look.width(self._words(), look.font(SMALL, MEDIUM)) + 16, look.px(24))
+            rect = QRectF(
+                left - 8, bottom + 6, look.width(self._words(), look.font(SMALL, MEDIUM)) + 16, look.px(24)
+            )
             self.hots.append(Hot("open:more", self._words(), rect, radius=6))
             bottom = rect.bottom() - 2
         self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + look.px(12))
@@ -167,11 +173,12 @@ class AssistantSheet(Sheet):
         self._frozen_chunks = 0
         self._frozen_parts = 0
         self._fence: CodePart | None = None
-        self._fence_lines = 0
         self._top = 0.0
         self._rearrange_from = 0
         self._thoughts = self._make_thoughts()
         self._take(row.text)
+        if not row.streaming:
+            self._close_fence()
 
     @property
     def busy(self) -> bool:
@@ -233,10 +240,8 @@ class AssistantSheet(Sheet):
         if self._fence is None:
             part = self._stack.add(Code("", fence.info))
             self._fence = part if isinstance(part, CodePart) else None
-            self._fence_lines = 0
         if self._fence is not None:
-            self._fence.grow(fence.lines[self._fence_lines :], fence.partial)
-            self._fence_lines = len(fence.lines)
+            self._fence.grow(fence.lines[self._fence.complete :], fence.partial)
 
     def _close_fence(self) -> None:
         if self._fence is not None and self._stream.fence is not None:
@@ -253,12 +258,14 @@ class AssistantSheet(Sheet):
         y = look.px(_HEAD + 8) if self.setting.head else 0.0
         heads: list[Hot] = []
         if self._row.reasoning:
-            rect = QRectF(0, y, look.width(self._thinking(), look.font(SMALL, MEDIUM)) + look.px(40), look.px(24))
+            rect = QRectF(
+                0, y, look.width(self._thinking(), look.font(SMALL, MEDIUM)) + look.px(40), look.px(24)
+            )
             heads.append(Hot("open:thoughts", self._thinking(), rect, radius=6))
             y = rect.bottom() + look.px(4)
             if self._thoughts is not None:
                 self._thoughts.x, self._thoughts.y = look.px(14), y + 2
-                y += self._thoughts.layout(width - look.px(14)) + look.px(10)
+                y += self._thoughts.layout(width - look.px(14)) + look.px(14)
         self._top = y
         y = self._stack.arrange(0, y, width, kept)
         self.hots = heads + self._stack.hots()
@@ -296,7 +303,13 @@ class AssistantSheet(Sheet):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(shade)
         painter.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
-        icon(painter, look, "sparkles", theme.on_accent, QRectF(side * 0.23, side * 0.23, look.px(14), look.px(14)))
+        icon(
+            painter,
+            look,
+            "sparkles",
+            theme.on_accent,
+            QRectF(side * 0.23, side * 0.23, look.px(14), look.px(14)),
+        )
         x = side + look.px(10)
         x = self._word(painter, x, row.model or "Assistant", True) + look.px(9)
         if row.demo:
@@ -338,7 +351,9 @@ class AssistantSheet(Sheet):
                 color = theme.accent if paint.tick // 3 % 3 == dot else theme.border_strong
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(look.color(color))
-                painter.drawEllipse(QRectF(2 + dot * look.px(11), self._top + look.px(9), look.px(6), look.px(6)))
+                painter.drawEllipse(
+                    QRectF(2 + dot * look.px(11), self._top + look.px(9), look.px(6), look.px(6))
+                )
             return
         text = self._stack.parts[-1].text
         line = text.line_rect(text.length)

@@ -108,7 +108,14 @@ def chip(painter: QPainter, look: Look, rect: QRectF, text: str, style: ChipStyl
     left = rect.x() + look.px(9)
     if style.icon:
         side = look.px(12)
-        icon(painter, look, style.icon, style.color, QRectF(left - 1, rect.center().y() - side / 2, side, side), turn)
+        icon(
+            painter,
+            look,
+            style.icon,
+            style.color,
+            QRectF(left - 1, rect.center().y() - side / 2, side, side),
+            turn,
+        )
         left += look.px(15)
     font = look.font(TINY, MEDIUM, mono=style.mono)
     inner = QRectF(left, rect.y(), rect.right() - left - look.px(6), rect.height())

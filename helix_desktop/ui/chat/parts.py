@@ -79,7 +79,8 @@ class CodePart:
         self.label, self.language = code_label(code.info)
         self._source = code.text
         self.text = writer.plain(clean_output(code.text), mono=True)
-        self._partial = 0
+        self._done = 0  # position where the complete lines of an open fence end
+        self.complete = 0
         self.frame = QRectF()
         self.height = 0.0
         self._job(0)
@@ -129,29 +130,32 @@ class CodePart:
     def grow(self, lines: Sequence[str], partial: str) -> None:
         """Take complete lines and the line that is still arriving of an open fence."""
         document = self.text.document
-        if self._partial or document.characterCount() > 1 or self._source:
+        if self._done < self.text.length:
             cursor = QTextCursor(document)
-            cursor.setPosition(min(self._partial, self.text.length))
+            cursor.setPosition(self._done)
             cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
             cursor.removeSelectedText()
             self._forget_folds(cursor.blockNumber())
         first = document.lastBlock().blockNumber()
-        shown = [clean_output(line) for line in (*lines, partial)]
-        self._writer.extend(self.text, shown)
-        self._partial = document.lastBlock().position()
-        while self.text.decor.get(document.findBlock(self._partial).blockNumber()):
-            self._partial = document.findBlock(self._partial).previous().position()
+        if lines:
+            self._append(lines)
+            self._done = self.text.length
+            self.complete += len(lines)
+        if partial:
+            self._append([partial])
         self._job(self._lex_from(first))
 
     def close(self, source: str) -> None:
-        """The fence has ended: keep its whole text, colour it as a whole."""
+        """The fence has ended: show and keep its whole text, colour it as a whole."""
+        lines = source.split("\n") if source else []
+        self.grow(lines[self.complete :], "")
         self._source = source
-        document = self.text.document
-        last = document.lastBlock()
-        if not last.text() and document.blockCount() > 1 and not source.endswith("\n"):
-            cursor = QTextCursor(last)
-            cursor.deletePreviousChar()
         self._job(0)
+
+    def _append(self, lines: Sequence[str]) -> None:
+        """Put lines below what is there; the very first one goes on the empty first line."""
+        shown = [clean_output(line) for line in lines]
+        self._writer.extend(self.text, ["", *shown] if self.complete else shown)
 
     def _forget_folds(self, first: int) -> None:
         for number in [number for number in self.text.decor if number > first]:
@@ -178,10 +182,11 @@ class CodePart:
         color = theme.ok if done else theme.muted
         side = look.px(13)
         top = hot.rect.center().y() - side / 2
-        mark = QRectF(hot.rect.x() + 8, top, side, side)
+        word = "Copied" if done else "Copy"
+        words = hot.rect.adjusted(hot.rect.width() - 9 - look.width(word, look.font(SMALL)), 0, 0, 0)
+        mark = QRectF(words.x() - side - 6, top, side, side)
         icon(painter, look, "check" if done else "copy", color, mark)
-        words = hot.rect.adjusted(8 + side + 5, 0, 0, 0)
-        line_of_text(painter, look, words, "Copied" if done else "Copy", look.font(SMALL), color)
+        line_of_text(painter, look, words, word, look.font(SMALL), color)
 
 
 def make_part(block: Block, writer: ProseWriter, look: Look, highlighter: Highlighter) -> Part:
@@ -197,10 +202,10 @@ def gap_before(block: Block, previous: Block | None) -> float:
     """Room between two blocks, pixels at zoom 1."""
     if previous is None:
         return 0.0
+    if isinstance(block, Prose) and block.leaves[0].heading:
+        return 20.0
     if isinstance(block, Prose) and isinstance(previous, Prose):
         leaf, last = block.leaves[0], previous.leaves[-1]
-        if leaf.heading:
-            return 20.0
         if leaf.marker and last.indent:
             return 5.0
         if last.heading:
@@ -221,5 +226,3 @@ def code_label(info: str) -> tuple[str, str]:
 
 def _is_quote(block: Prose) -> bool:
     return all(leaf.quote for leaf in block.leaves)
-
-

@@ -28,7 +28,8 @@ class NewRowsPill(QPushButton):
         self.setIconSize(QSize(14, 14))
         self.setStyleSheet(
             f"QPushButton {{ background: {theme.surface}; color: {theme.accent_text};"
-            f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px; min-height: 28px;"
+            f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px;"
+            " min-height: 28px;"
             f" font-size: {round(look.px(SMALL))}px; font-weight: 500; }}"
             f"QPushButton:hover {{ background: {theme.accent_soft}; border-color: {theme.accent}; }}"
         )

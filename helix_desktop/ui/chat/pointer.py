@@ -45,7 +45,7 @@ class Pointer(QObject):
         located = self._board.locate(event.position())
         if located is None or event.button() != Qt.MouseButton.LeftButton:
             return
-        self.last_index = located.index
+        self.last_index = located.row
         hot = located.sheet.hot_at(located.x, located.y)
         if hot is not None:
             self.pressed = (located.sheet.row.key, hot.name)
@@ -76,7 +76,7 @@ class Pointer(QObject):
             return
         hot = located.sheet.hot_at(located.x, located.y)
         if hot is not None and pressed == (located.sheet.row.key, hot.name):
-            self.clicked.emit(located.index, hot.name)
+            self.clicked.emit(located.row, hot.name)
         elif link and not self._selection and _link(located) == link:
             self.link_activated.emit(link)
         self.changed.emit()
@@ -157,7 +157,7 @@ class Pointer(QObject):
 
 
 def _spot(located: Located) -> Spot:
-    return Spot(located.index, *located.sheet.nearest(located.x, located.y))
+    return Spot(located.row, *located.sheet.nearest(located.x, located.y))
 
 
 def _link(located: Located) -> str:

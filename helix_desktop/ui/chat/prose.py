@@ -56,6 +56,7 @@ class ProseWriter:
         """A piece that holds a table."""
         document = new_document(self._look.font(BODY))
         piece = TextPiece(self._look, document)
+        piece.is_table = True
         columns = max(1, len(block.alignments))
         cursor = QTextCursor(document)
         cursor.beginEditBlock()
@@ -201,7 +202,12 @@ class ProseWriter:
         return form
 
     def _cell(
-        self, piece: TextPiece, table: QTextTable, at: tuple[int, int], spans: Sequence[Span], align: Alignment
+        self,
+        piece: TextPiece,
+        table: QTextTable,
+        at: tuple[int, int],
+        spans: Sequence[Span],
+        align: Alignment,
     ) -> None:
         cell = table.cellAt(*at)
         if at[0] == 0:

@@ -132,7 +132,7 @@ class Deck:
             if widget is None:
                 widget = self._free.pop() if self._free else RowWidget(self._viewport, self._host)
                 self.shown[sheet.row.key] = widget
-            widget.bind(placed.index, sheet)
+            widget.bind(placed.row, sheet)
             widget.place(x, placed.y + gap, sheet)
         for widget in self._free:
             widget.hide()
@@ -154,5 +154,3 @@ class Deck:
         widget.index = -1
         widget.focused_hot = ""
         self._free.append(widget)
-
-

@@ -15,7 +15,7 @@ _RENDERED = 200  # rows; larger selections are copied from the rows' source, so 
 class Spot(NamedTuple):
     """A place between two characters: row, text of that row, position in the text."""
 
-    index: int
+    row: int
     text: int
     position: int
 
@@ -59,7 +59,7 @@ class Selection:
     def ranges(self, index: int, sheet: Sheet) -> dict[int, tuple[int, int]]:
         """Selected positions of a row, by number of its text."""
         bounds = self.bounds()
-        if bounds is None or not bounds[0].index <= index <= bounds[1].index:
+        if bounds is None or not bounds[0].row <= index <= bounds[1].row:
             return {}
         first, last = bounds
         result = {}
@@ -96,13 +96,26 @@ class Selection:
         if bounds is None:
             return ""
         first, last = bounds
-        many = last.index - first.index > _RENDERED
+        many = last.row - first.row > _RENDERED
         parts = []
-        for index in range(first.index, min(last.index, len(self._model) - 1) + 1):
-            if many and first.index < index < last.index:
+        for index in range(first.row, min(last.row, len(self._model) - 1) + 1):
+            if many and first.row < index < last.row:
                 parts.append(source_text(self._model.row(index)))
                 continue
             sheet = self._sheets.get(index)
             ranges = self.ranges(index, sheet)
-            parts += [sheet.texts[number].text(*span) for number, span in ranges.items()]
+            parts.append(_joined(sheet, ranges))
         return "\n\n".join(part for part in parts if part)
+
+
+def _joined(sheet: Sheet, ranges: dict[int, tuple[int, int]]) -> str:
+    """The words of some texts of a sheet: items of a list below each other, others apart by an empty line."""
+    words = ""
+    after_item = False
+    for number, span in ranges.items():
+        text = sheet.texts[number]
+        if words:
+            words += "\n" if after_item and text.is_item else "\n\n"
+        words += text.text(*span)
+        after_item = text.is_item
+    return words

@@ -18,7 +18,7 @@ from helix_desktop.ui.chat.text_piece import TextPiece
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a row's look depends on beside the row: `head` shows who speaks, `opened` names what is unfolded."""
+    """What a row's look depends on beside the row: `head` shows who speaks, `opened` names open folds."""
 
     head: bool = True
     opened: frozenset[str] = frozenset()
@@ -87,7 +87,9 @@ class Sheet(ABC):
         best, distance = 0, float("inf")
         for number, text in enumerate(self.texts):
             rect = text.rect
-            away = max(rect.top() - y, y - rect.bottom(), 0.0) * 1000 + max(rect.left() - x, x - rect.right(), 0.0)
+            away = max(rect.top() - y, y - rect.bottom(), 0.0) * 1000 + max(
+                rect.left() - x, x - rect.right(), 0.0
+            )
             if away < distance:
                 best, distance = number, away
         if not self.texts:

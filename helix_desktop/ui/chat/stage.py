@@ -96,7 +96,7 @@ class Stage(QObject):
         for number, found in self._finder.hits(sheet).items():
             marks[number] = [Mark(*span, look.color(theme.warn_soft)) for span in found]
         current = self._finder.current
-        if current is not None and current[0].index == index:
+        if current is not None and current[0].row == index:
             spot, length = current
             hit = Mark(spot.position, spot.position + length, look.color(theme.text_selection))
             marks.setdefault(spot.text, []).append(hit)

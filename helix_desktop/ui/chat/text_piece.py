@@ -81,6 +81,7 @@ class TextPiece:
         self.height = 0.0
         self.decor: dict[int, Decor] = {}
         self.pills: list[Pill] = []
+        self.is_table = False
         self._pill_rects: list[QRectF] | None = None
 
     def layout(self, width: float) -> float:
@@ -113,10 +114,10 @@ class TextPiece:
         self._paint_pills(painter)
         self._paint_decor(painter)
         context = QAbstractTextDocumentLayout.PaintContext()
-        context.clip = local  # type: ignore[misc]  # the stubs take it for a constant
-        context.palette = self.look.palette(self.color)  # type: ignore[misc]  # as above
+        context.clip = local
+        context.palette = self.look.palette(self.color)
         if marks:
-            context.selections = [self._selection(mark) for mark in marks]  # type: ignore[misc]  # as above
+            context.selections = [self._selection(mark) for mark in marks]
         painter.setClipRect(local, Qt.ClipOperation.IntersectClip)
         self.document.documentLayout().draw(painter, context)
         painter.restore()
@@ -156,7 +157,13 @@ class TextPiece:
                 lines.append(line)
             previous = block
             block = block.next()
-        return "\n".join(lines)
+        words = "\n".join(lines)
+        return words.strip("\n") if self.is_table else words
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is an item of a list."""
+        return bool(self.decor.get(0, PLAIN).marker)
 
     def find(self, needle: str) -> list[tuple[int, int]]:
         """Ranges that hold a needle, letter case ignored."""
@@ -205,8 +212,8 @@ class TextPiece:
         cursor.setPosition(min(mark.end, self.length), QTextCursor.MoveMode.KeepAnchor)
         form = QTextCharFormat()
         form.setBackground(mark.color)
-        selection.cursor = cursor  # type: ignore[misc]  # the stubs take it for a constant
-        selection.format = form  # type: ignore[misc]  # as above
+        selection.cursor = cursor
+        selection.format = form
         return selection
 
     def _paint_pills(self, painter: QPainter) -> None:
@@ -249,7 +256,9 @@ class TextPiece:
         painter.setPen(Qt.PenStyle.NoPen)
         if decor.rule:
             middle = rect.center().y()
-            painter.fillRect(QRectF(rect.x(), middle, self.width - rect.x(), 1), look.color(theme.border_strong))
+            painter.fillRect(
+                QRectF(rect.x(), middle, self.width - rect.x(), 1), look.color(theme.border_strong)
+            )
         for level in range(decor.quote):
             painter.setBrush(look.color(theme.border_strong))
             bar = QRectF(INDENT * decor.indent + 16 * level, rect.y(), 3, rect.height())

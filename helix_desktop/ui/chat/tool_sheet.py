@@ -92,8 +92,10 @@ def figures(row: ToolRow) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """A length of time as people say it: 0.4 s, 12 s, 3 min 20 s."""
+    """A length of time as people say it: 3 ms, 0.4 s, 12 s, 3 min 20 s."""
     seconds = milliseconds / 1000
+    if seconds < 0.05:  # noqa: PLR2004 - would read 0.0 s
+        return f"{milliseconds} ms"
     if seconds < 9.95:  # noqa: PLR2004 - below ten seconds one decimal is worth its room
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -132,14 +134,16 @@ class ToolSheet(Sheet):
 
     def _arrange(self, width: float) -> float:
         look = self.look
-        two = width < look.px(_NARROW)
+        two = width < look.px(_NARROW) and bool(self._tool.badge or figures(self._tool))
         self._bar = look.px(_LINE + (_SECOND if two else 0))
         self._items = []
         label = f"{'Hide' if self._is_open else 'Show'} the output of {self._tool.tool} {self._target}"
         card = QRectF(0, 0, width, self._bar)
         self.hots = [Hot("open:card", label, card, radius=10)] if self._can_open else []
         right = width - look.px(36 if self._can_open else 14)
-        right = self._place_chip(right, look.px(_LINE) / 2, STATE_WORDS[self._tool.state], self._state_style())
+        right = self._place_chip(
+            right, look.px(_LINE) / 2, STATE_WORDS[self._tool.state], self._state_style()
+        )
         words = figures(self._tool)
         wide = look.width(words, look.font(SMALL)) + 1 if words else 0.0
         if two:
@@ -228,7 +232,9 @@ class ToolSheet(Sheet):
                 painter, inner, look.color(theme.raised), None, 9
             )
         side, line = look.px(15), look.px(_LINE)
-        icon(painter, look, tool_icon(self._tool.tool), theme.muted, QRectF(14, (line - side) / 2, side, side))
+        icon(
+            painter, look, tool_icon(self._tool.tool), theme.muted, QRectF(14, (line - side) / 2, side, side)
+        )
         self._paint_title(painter)
         line_of_text(painter, look, self._figures, figures(self._tool), look.font(SMALL), theme.faint)
         for item in self._items:

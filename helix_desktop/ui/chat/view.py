@@ -92,6 +92,10 @@ class ChatView(QAbstractScrollArea):
         """Go to the end and stay there."""
         self.board.go_to_end()
 
+    def flush(self) -> None:
+        """Show streamed text that waits for the next 33 ms now."""
+        self._arrivals.flush()
+
     def jump_to(self, key: str) -> bool:
         """Bring the row of a key to the top; False when there is no such row."""
         index = self.board.model.index_of(key)
@@ -99,7 +103,7 @@ class ChatView(QAbstractScrollArea):
             self.board.show_row(index)
         return index is not None
 
-    def find(self, text: str, direction: int = 1) -> None:
+    def find_text(self, text: str, direction: int = 1) -> None:
         """Go to the next (1) or former (-1) row text that holds some words; `find_finished` tells the end.
 
         An empty text ends finding and takes the marks away.
@@ -207,7 +211,7 @@ class ChatView(QAbstractScrollArea):
             menu.addAction("Copy link", lambda: clipboard.setText(link))
         located = self.board.locate(QPointF(event.pos()))
         if located is not None:
-            words = source_text(self.board.model.row(located.index))
+            words = source_text(self.board.model.row(located.row))
             menu.addAction("Copy message", lambda: clipboard.setText(words))
         menu.addAction("Select all", self.select_all)
         menu.popup(event.globalPos())
@@ -236,7 +240,9 @@ class ChatView(QAbstractScrollArea):
         self.board.reset()
 
     def _moved(self) -> None:
-        self._pill.tell(self.board.unseen, not self.board.following and not self.board.at_end, self.viewport())
+        self._pill.tell(
+            self.board.unseen, not self.board.following and not self.board.at_end, self.viewport()
+        )
         self._pointer.refresh()
 
     def _leave(self, forward: bool) -> None:

@@ -1,0 +1,183 @@
+"""The chat with 100,000 messages: opening, scrolling, jumping, streaming."""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui import fonts
+from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.rows import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.theme import LIGHT
+
+MESSAGES = 100_000
+FEW = 1_000
+TOKENS_PER_FLUSH = 17  # 500 tokens a second at 33 ms
+_WORDS = ("agent reads cache entry session handover summary model token window budget prompt tool result patch file "
+          "test branch commit latency stream error retry queue worker parser index value").split()  # fmt: skip
+_CODE = '''@dataclass(slots=True)
+class CacheEntry:
+    """One content-addressed blob."""
+    digest: str
+    size: int = 0
+
+    async def load(self, store: "Store") -> bytes:
+        # read lazily, never on the GUI thread
+        if (hit := store.memory.get(self.digest)) is not None:
+            return hit
+        return await asyncio.to_thread(store.read, self.digest)
+'''
+
+
+def main() -> list[tuple[str, float, str]]:
+    """Figures of one run: name, value, unit and meaning."""
+    app = QApplication.instance() or QApplication([])  # noqa: TID251 - a benchmark makes the application it needs
+    fonts.load(resources_dir() / "fonts")
+    results: list[tuple[str, float, str]] = []
+    model = ChatModel()
+    view = ChatView(model, LIGHT)
+    view.resize(1000, 800)
+    view.show()
+    try:
+        results += _opening(view, model)
+        results += _moving(view)
+        for kilobytes in (1, 64):
+            results += _streaming(view, model, kilobytes)
+    finally:
+        view.close()
+        view.deleteLater()
+        model.deleteLater()
+    del app
+    return results
+
+
+def conversation(count: int) -> list[Row]:
+    """Rows of five kinds in turn, about 1 KB an answer."""
+    chance = random.Random(7)
+    answers = [_answer(chance) for _ in range(400)]
+    rows: list[Row] = []
+    for number in range(count):
+        key = f"m{number}"
+        match number % 5:
+            case 0:
+                rows.append(UserRow(key, f"#{number}: {_sentence(chance)}"))
+            case 1 | 4:
+                rows.append(AssistantRow(key, f"*Message {number}.*\n\n{answers[number * 7 % 400]}"))
+            case _:
+                rows.append(ToolRow(key, key, "read_file", f"src/{number}.py", "ok", lines=200, tokens=900))
+    return rows
+
+
+def _sentence(chance: random.Random) -> str:
+    words = [chance.choice(_WORDS) for _ in range(chance.randrange(6, 18))]
+    words[2] = f"**{words[2]}**"
+    words[4] = f"`{words[4]}()`"
+    return " ".join(words).capitalize() + "."
+
+
+def _answer(chance: random.Random) -> str:
+    parts = []
+    for _ in range(chance.randrange(2, 7)):
+        roll = chance.random()
+        if roll < 0.12:
+            parts.append(f"## {_sentence(chance)}")
+        elif roll < 0.55:
+            parts.append(" ".join(_sentence(chance) for _ in range(chance.randrange(2, 6))))
+        elif roll < 0.75:
+            parts.append("\n".join(f"- {_sentence(chance)}" for _ in range(chance.randrange(2, 6))))
+        elif roll < 0.8:
+            parts.append("| a | b |\n|:--|--:|\n" + "| value | 12 |\n" * 4)
+        else:
+            parts.append(f"```python\n# block {chance.random()}\n{_CODE}```")
+    return "\n\n".join(parts)
+
+
+def _ms(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return (time.perf_counter() - start) * 1000
+
+
+def _opening(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]:
+    few, many = conversation(FEW), conversation(MESSAGES)
+
+    def show(rows: list[Row]) -> None:
+        model.reset(rows)
+        view.grab()
+
+    show(few)
+    few_ms = statistics.median(_ms(lambda: show(few)) for _ in range(5))
+    before = _resident_mb()
+    many_ms = statistics.median(_ms(lambda: show(many)) for _ in range(5))
+    added = _resident_mb() - before
+    return [
+        ("chat: open 100,000 messages", many_ms, "ms with the first frame"),
+        ("chat: open 100,000 against 1,000", many_ms / few_ms, "times"),
+        ("chat: memory for 100,000 rows shown", added, "MB beside the rows"),
+    ]
+
+
+def _moving(view: ChatView) -> list[tuple[str, float, str]]:
+    def frame(move: Callable[[], object]) -> float:
+        def shown() -> None:
+            move()
+            view.viewport().repaint()
+
+        return _ms(shown)
+
+    chance = random.Random(3)
+    view.board.show_row(MESSAGES // 2)
+    scrolls = [frame(lambda: view.board.scroll_by(-60)) for _ in range(600)]
+    jumps = [frame(lambda: view.board.show_row(chance.randrange(MESSAGES))) for _ in range(100)]
+    return [*_percentiles("chat: smooth scroll", scrolls), *_percentiles("chat: jump", jumps)]
+
+
+def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[str, float, str]]:
+    chance = random.Random(5)
+    text = ""
+    while len(text) < kilobytes * 1024:
+        text += _answer(chance) + "\n\n"
+    coming = "\n\n".join(_answer(chance) for _ in range(12))
+    model.reset([*conversation(50), AssistantRow("s", text, streaming=True)])
+    view.follow()
+    view.grab()
+    costs = []
+    step = TOKENS_PER_FLUSH * 4
+    for at in range(0, len(coming), step):
+        model.stream("s", coming[at : at + step])
+
+        def flush() -> None:
+            view.flush()
+            view.viewport().repaint()
+
+        costs.append(_ms(flush))
+        QTest.qWait(1)
+    return _percentiles(f"chat: flush at 500 tokens/s, {kilobytes} KB message", costs)
+
+
+def _percentiles(name: str, values: list[float]) -> list[tuple[str, float, str]]:
+    values = sorted(values)
+    return [
+        (f"{name}, p50", values[len(values) // 2], "ms with the frame"),
+        (f"{name}, p99", values[min(len(values) - 1, int(len(values) * 0.99))], "ms with the frame"),
+    ]
+
+
+def _resident_mb() -> float:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+if __name__ == "__main__":
+    for name, value, unit in main():
+        print(f"{name:<55} {value:10.2f}  {unit}")  # noqa: T201 - the table is what the command is for
