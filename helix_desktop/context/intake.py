@@ -18,7 +18,7 @@ def preview(text: str, digest: str, budget: int) -> str:
     tail = _whole_lines(text[-int(room * (0.8 - _HEAD_SHARE)) :], from_end=True)
     middle = text[len(head) : len(text) - len(tail)]
     telling = _telling(middle, int(room * 0.2))
-    gone = middle.count("\n") + 1
+    gone = len(middle.removeprefix("\n").splitlines())
     parts = (head, f"[… {gone} lines not shown …]", telling, tail, handle(digest) + " the whole output")
     return "\n".join(part for part in parts if part)
 

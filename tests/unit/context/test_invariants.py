@@ -20,41 +20,15 @@ from helix_desktop.context.event import (
     Undone,
     UserSpoke,
 )
-from helix_desktop.context.message import Message, Request
+from helix_desktop.context.message import Request
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.validity import repair
 from helix_desktop.context.window import project
 from tests.support.histories import WORK, Maker, histories
+from tests.support.linter import lint
 
 ENTRY = re.compile(r"^([0-9a-f]{64}) ", re.MULTILINE)
 REWRITES = (SweepMade, HandoverMade, Undone, Redone)
-
-
-def lint(messages: tuple[Message, ...]) -> list[str]:
-    """The rules of the chat wire format, written a second time and differently: by splitting into blocks."""
-    found = []
-    body = list(messages[1:]) if messages and messages[0].role == "system" else list(messages)
-    if not body or body[0].role != "user" or body[-1].role == "assistant":
-        found.append("does not go from a user to a question")
-    if any(one.role == "system" for one in body):
-        found.append("system inside")
-    while body:
-        head, *body = body
-        if head.role == "tool":
-            found.append(f"stray answer {head.call_id}")
-            continue
-        answers = []
-        while body and body[0].role == "tool":
-            answers.append(body.pop(0))
-        if head.role != "assistant" and head.calls:
-            found.append("calls of a user")
-        asked = [call.id for call in head.calls]
-        if sorted(asked) != sorted(answer.call_id for answer in answers) or len({*asked}) != len(asked):
-            found.append(f"{asked} answered by {[answer.call_id for answer in answers]}")
-        if not head.text.strip() and not head.calls:
-            found.append("empty")
-        found += ["empty answer" for answer in answers if not answer.text.strip()]
-    return found
 
 
 def raw(request: Request) -> list[bytes]:
