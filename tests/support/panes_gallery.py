@@ -20,6 +20,8 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts, style
 from helix_desktop.ui.cache_browser.rows import CacheProgress, PreviewState
 from helix_desktop.ui.cache_browser.view import CacheBrowser
+from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.handover_view import HandoverView
@@ -129,6 +131,37 @@ async def timeline_empty(scope: TaskScope, theme: Theme) -> QWidget:
     return _timeline(theme, TimelineState((), samples.points(20), 14_640, 24_000), 804, 600)
 
 
+async def inspector(scope: TaskScope, theme: Theme) -> QWidget:
+    """A window two thirds full."""
+    return _inspector(theme, samples.inspector(), 296, 900)
+
+
+async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
+    """Beyond the threshold, estimated, in a wider dock."""
+    return _inspector(theme, samples.inspector(3_000, 20_900, True), 380, 1_100)
+
+
+async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:
+    """The request as text."""
+    pane = _inspector(theme, samples.inspector(), 380, 620)
+    pane.show_page("Next request", "system\n  You are an agent.\n\nuser\n  Re-render only what changed.")
+    return pane
+
+
+async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
+    """No session."""
+    return _inspector(theme, None, 296, 500)
+
+
+def _inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
+    pane = Inspector()
+    pane.set_theme(theme)
+    pane.set_state(state)
+    pane.resize(width, height)
+    pane.show()
+    return pane
+
+
 def _timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
     pane = Timeline(lambda: NOW_MS)
     pane.set_theme(theme)
@@ -148,6 +181,10 @@ SHOTS: tuple[Shot, ...] = (
     timeline,
     timeline_small,
     timeline_empty,
+    inspector,
+    inspector_near,
+    inspector_page,
+    inspector_empty,
 )
 
 

@@ -12,6 +12,7 @@ from helix_desktop.ui.cache_browser.rows import (
     CacheTotals,
     passes,
 )
+from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, RowKind, Segment, WindowRow
 from helix_desktop.ui.timeline.rows import (
     Bullet,
     Card,
@@ -179,3 +180,45 @@ def points(turns: int = 120) -> tuple[Point, ...]:
             used, kind = round(used * 0.7), "sweep"
         found.append(Point(seq, used, kind))
     return tuple(found)
+
+
+_KINDS: tuple[tuple[RowKind, str, str, str], ...] = (
+    ("user", "Long answers stall the chat view. Re-render only what changed", "", "newest turn"),
+    ("assistant", "I looked at the renderer and at the last three traces", "", "newest turn"),
+    ("output", "read_file src/helix/stream.py", "marker", "older than 10 steps; 4.1k tokens saved"),
+    ("output", "run_command pytest -q tests/test_stream.py", "protected", "within the newest 8k tokens"),
+    ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "asked for in step 31"),
+)
+
+
+def window_rows(count: int) -> tuple[WindowRow, ...]:
+    """What a request of `count` pieces contains."""
+    head = (
+        WindowRow(0, "system", "System prompt", 1_120, "", "always first"),
+        WindowRow(0, "tools", "7 tool schemas", 980, "", "what the agent can do"),
+        WindowRow(210, "handover", "Handover 1", 2_300, "", "covers messages 1–46"),
+    )
+    rest = []
+    for at in range(count - len(head)):
+        kind, name, state, why = _KINDS[at % len(_KINDS)]
+        rest.append(WindowRow(220 + at, kind, name, 45 + (at * 7_919) % 900, state, why))
+    return head + tuple(rest)
+
+
+def inspector(count: int = 42, used: int = 14_600, estimated: bool = False) -> InspectorState:
+    """A window of 24k tokens, partly full."""
+    parts = (
+        Segment("system", "System prompt", 1_120),
+        Segment("tools", "Tools", 980),
+        Segment("handover", "Handover", 2_300),
+        Segment("user", "User", 640),
+        Segment("assistant", "Assistant", 2_960),
+        Segment("output", "Tool outputs", used - 1_120 - 980 - 2_300 - 640 - 2_960 - 1_100),
+        Segment("recalled", "Recalled", 1_100),
+        Segment("reserve", "Reserved for the answer", 2_000),
+        Segment("free", "Free", max(0, 24_000 - used - 2_000)),
+    )
+    sweeps = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
+    cache = CacheStats(312, 2_202_009, 640_000, 31, sum(sweeps), sweeps)
+    return InspectorState(used, 24_000, estimated, "reported by the provider", 0.85, 2_000, parts,
+                          window_rows(count), cache)  # fmt: skip

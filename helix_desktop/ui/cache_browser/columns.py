@@ -43,8 +43,8 @@ class Column:
 
 COLUMNS: tuple[Column, ...] = (
     Column("state", "State", 112, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
-    Column("tool", "Tool", 110, 3, "text", lambda row, _: row.tool),
-    Column("target", "Target", 150, 0, "mono", lambda row, _: row.target, stretch=3),
+    Column("tool", "Tool", 108, 3, "text", lambda row, _: row.tool),
+    Column("target", "Target", 160, 0, "mono", lambda row, _: row.target, stretch=3),
     Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.first_line, stretch=4),
     Column("size", "Size", 72, 1, "number", lambda row, _: size_text(row.size)),
     Column("tokens", "Tokens", 66, 4, "number", lambda row, _: tokens_text(row.tokens)),
@@ -56,7 +56,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("refs", "Refs", 52, 10, "number", lambda row, _: str(row.refs), tip="Events that refer to it"),
     Column("created", "Created", 96, 5, "muted", lambda row, now: when_text(row.created, now)),
     Column("used", "Last used", 96, 11, "muted", lambda row, now: when_text(row.last_used, now)),
-    Column("digest", "SHA-256", 178, 2, "mono", lambda row, _: short_digest(row.digest)),
+    Column("digest", "SHA-256", 166, 2, "mono", lambda row, _: short_digest(row.digest)),
 )  # fmt: skip
 
 NUMBER_OF: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}

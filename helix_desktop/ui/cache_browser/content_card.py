@@ -21,13 +21,14 @@ _SAID_MS = 1_200  # how long the button says that it has copied
 class ContentCard(Card):
     """Shows bytes as text or hexadecimal."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: Start | None = None) -> None:
+        """`start` owns the coroutine that indexes a large content in a thread; else it is done at once."""
         super().__init__((1, 1, 1, 1), 0)
         self._start = start
         self.holds_code = True
         self._data: bytes | None = None
         self.text = PagedText()
-        self.find_bar = FindBar(start, self.text)
+        self.find_bar = FindBar(self.text)
         self.find_bar.hide()
         self.meta = Line("", 12, role="muted")
         self.where = Line("", 12, role="muted")
@@ -55,7 +56,7 @@ class ContentCard(Card):
             return
         self._data = data
         self.find_bar.forget()
-        if len(data or b"") <= _AT_ONCE:
+        if self._start is None or len(data or b"") <= _AT_ONCE:
             self._show(PagedContent(data or b""), name)
         else:
             self._show(PagedContent(b""), name)

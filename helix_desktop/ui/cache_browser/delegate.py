@@ -83,20 +83,29 @@ class CacheDelegate(QStyledItemDelegate):
         column = COLUMNS[number]
         text = column.text(row, self._now())
         if column.look != "pill":
-            self._text(painter, rect, text, column.look)
+            # Of a path the end says most.
+            elide = Qt.TextElideMode.ElideMiddle if column.key == "target" else Qt.TextElideMode.ElideRight
+            self._text(painter, rect, text, column.look, elide)
             return
         width = self._pill_metrics.horizontalAdvance(text) + 17
         height = scaled(20)
         box = QRectF(rect.left() + EDGE + 0.5, rect.top() + (rect.height() - height) / 2, width, height)
         paint_pill(painter, box, text, self._pills[row.state], self._pill_font)
 
-    def _text(self, painter: QPainter, rect: QRect, text: str, look: Look) -> None:
+    def _text(
+        self,
+        painter: QPainter,
+        rect: QRect,
+        text: str,
+        look: Look,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         font, metrics, ink = self._faces[look]
         inner = QRectF(rect.adjusted(PAD, 0, -PAD, 0))
         painter.setFont(font)
         painter.setPen(ink)
         if metrics.horizontalAdvance(text) > inner.width():
-            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, inner.width())
+            text = metrics.elidedText(text, elide, inner.width())
         painter.drawText(inner, _RIGHT if look == "number" else _LEFT, text)
 
     def _placeholder(self, painter: QPainter, rect: QRect, right: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.cache_browser.paged_text import PagedText
 from helix_desktop.ui.cache_browser.pages import MATCH_LIMIT, Match
-from helix_desktop.ui.elements import Line, Start
+from helix_desktop.ui.elements import Line
 from helix_desktop.ui.widgets import IconButton, SearchField
 
 _PAUSE_MS = 120  # after the last key, before the search begins
@@ -21,11 +21,12 @@ class FindBar(QWidget):
 
     closed = Signal()
 
-    def __init__(self, start: Start, text: PagedText) -> None:
+    def __init__(self, text: PagedText) -> None:
         super().__init__()
-        self._start, self._text = start, text
+        self._text = text
         self._hits: list[Match] = []
-        self._at, self._search = 0, 0
+        self._at = 0
+        self._searching: Iterator[Match | None] = iter(())
         self.field = SearchField("Find in this content")
         self.count = Line("", 12, role="muted")
         self.count.setMinimumWidth(96)
@@ -48,6 +49,10 @@ class FindBar(QWidget):
         self._soon.setSingleShot(True)
         self._soon.setInterval(_PAUSE_MS)
         self._soon.timeout.connect(self._begin)
+        self._next = QTimer(self)
+        self._next.setSingleShot(True)
+        self._next.setInterval(0)
+        self._next.timeout.connect(self._search_on)
         self.field.textChanged.connect(lambda _: self._soon.start())
 
     def enter(self) -> None:
@@ -70,7 +75,7 @@ class FindBar(QWidget):
 
     def forget(self) -> None:
         """Drop all hits: the content is another one now."""
-        self._search += 1
+        self._next.stop()
         self._hits, self._at = [], 0
         self._text.clear_matches()
         self.count.set_text("")
@@ -98,22 +103,19 @@ class FindBar(QWidget):
     def _begin(self) -> None:
         self.forget()
         if self.field.text():
-            self._start(self._find(self.field.text(), self._search), "find in preview")
+            self._searching = self._text.content.search(self.field.text())
+            self._search_on()
 
-    async def _find(self, words: str, search: int) -> None:
-        hits: list[Match] = []
-        for hit in self._text.content.search(words):
-            if hit is not None:
-                hits.append(hit)
-                continue
-            await asyncio.sleep(0)
-            if search != self._search:
+    def _search_on(self) -> None:
+        """Search until the content's next place to pause, so that a large one holds up nobody."""
+        for hit in self._searching:
+            if hit is None:
+                self._next.start()
                 return
-        self._hits = hits
-        if not hits:
+            self._hits.append(hit)
+        if not self._hits:
             self.count.set_text("No hit")
             return
         first = self._text.page
-        at = next((n for n, hit in enumerate(hits) if self._text.page_of(hit) >= first), 0)
-        self._at = at
+        self._at = next((n for n, hit in enumerate(self._hits) if self._text.page_of(hit) >= first), 0)
         self.step(0)

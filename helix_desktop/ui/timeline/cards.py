@@ -74,6 +74,8 @@ class SweepView(Card):
         ink: Role = "faint" if card.undone else "text"
         noun = "output became a marker" if card.outputs == 1 else "outputs became markers"
         said = f"Sweep · {card.outputs} {noun} · {tokens_text(-card.saved)} tokens"
+        if card.reason and card.reason != "batch":
+            said += f" · {card.reason}"
         self.words = Words(said, 13, ink, weight=500)
         self.setAccessibleName(said)
         row = QHBoxLayout()
@@ -82,8 +84,6 @@ class SweepView(Card):
         row.addWidget(self.words, 1)
         if card.undone:
             row.addWidget(Pill("undone", "warn"))
-        if card.reason and card.reason != "batch":
-            row.addWidget(Pill(card.reason))
         row.addWidget(moment(card.at_ms, now_ms))
         row.addWidget(undo_button(wishes, card.seq, card.undone))
         self.unfold_button = IconButton("chevron-down", "Show the hashes", px=15, edge=28)

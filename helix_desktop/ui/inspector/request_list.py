@@ -1,0 +1,232 @@
+"""The ordered list of what the next request contains: model, painting, and the list itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+)
+
+from helix_desktop.ui.elements import Tone, paint_pill, scaled, tokens_text, tone_colors, ui_font
+from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.inspector.gauge import SEGMENT_INKS
+from helix_desktop.ui.inspector.rows import RowKind, WindowRow
+from helix_desktop.ui.theme import LIGHT, Theme
+
+ROW_HEIGHT = 46  # pixels at 100 %
+ROW_ROLE = Qt.ItemDataRole.UserRole.value
+
+Index = QModelIndex | QPersistentModelIndex
+
+_GLYPHS: dict[RowKind, str] = {
+    "system": "settings",
+    "tools": "wrench",
+    "handover": "history",
+    "user": "user",
+    "assistant": "sparkles",
+    "output": "terminal",
+    "recalled": "corner-down-left",
+}
+_TONES: dict[str, Tone] = {"marker": "accent", "recalled": "accent", "protected": "ok", "pinned": "ok"}
+_PAD, _TEXT_X = 14, 40
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+
+
+class RequestModel(QAbstractListModel):
+    """Rows as given; only what changed is told."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[WindowRow, ...] = ()
+
+    def show_rows(self, rows: Sequence[WindowRow]) -> None:
+        """Show other rows; a common beginning stays as it is, and so do selection and place."""
+        new, old = tuple(rows), self._rows
+        same = 0
+        while same < min(len(new), len(old)) and new[same] == old[same]:
+            same += 1
+        shared = min(len(new), len(old))
+        if len(old) > shared:
+            self.beginRemoveRows(QModelIndex(), shared, len(old) - 1)
+            self._rows = old[:shared]
+            self.endRemoveRows()
+        if len(new) > shared:
+            self.beginInsertRows(QModelIndex(), shared, len(new) - 1)
+            self._rows = new
+            self.endInsertRows()
+        self._rows = new
+        if same < shared:
+            self.dataChanged.emit(self.index(same), self.index(shared - 1))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """All rows."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = 0) -> Any:
+        """A row under ROW_ROLE, and its words for screen readers and tooltips."""
+        row = self._rows[index.row()]
+        if role == ROW_ROLE:
+            return row
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return ", ".join(
+                part for part in (row.name, f"{row.tokens:,} tokens", row.state, row.why) if part
+            )
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{row.name}\n{row.why}" if row.why else row.name
+        return None
+
+
+class RequestDelegate(QStyledItemDelegate):
+    """Two lines: what it is and its tokens; why it is there and its state."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme and the text size in force."""
+        self._theme = theme
+        self._name, self._small, self._pill = ui_font(12, 500), ui_font(11), ui_font(10, 500)
+        self._name_metrics, self._small_metrics = QFontMetricsF(self._name), QFontMetricsF(self._small)
+        self._pill_metrics = QFontMetricsF(self._pill)
+        self._height = scaled(ROW_HEIGHT)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """All rows are equally high."""
+        return QSize(120, self._height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw a row."""
+        row = index.data(ROW_ROLE)
+        if not isinstance(row, WindowRow):
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rect: QRect = option.rect
+        self._ground(painter, rect, option.state)
+        if index.row():
+            painter.setPen(QPen(QColor(self._theme.border), 1))
+            painter.drawLine(
+                QPointF(rect.left() + _PAD, rect.top()), QPointF(rect.right() - _PAD, rect.top())
+            )
+        self._icon(painter, rect, row.kind)
+        middle = rect.top() + rect.height() / 2
+        self._first_line(painter, rect, middle, row)
+        self._second_line(painter, rect, middle, row)
+        painter.restore()
+
+    def _ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
+        ink = ""
+        if state & QStyle.StateFlag.State_Selected:
+            ink = self._theme.selection
+        elif state & QStyle.StateFlag.State_MouseOver:
+            ink = self._theme.raised
+        if ink:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(ink))
+            painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
+
+    def _icon(self, painter: QPainter, rect: QRect, kind: RowKind) -> None:
+        device = painter.device()
+        ratio = device.devicePixelRatioF() if device is not None else 1.0
+        picture = pixmap(_GLYPHS[kind], SEGMENT_INKS[kind](self._theme), 15, ratio)
+        painter.drawPixmap(QPoint(rect.left() + _PAD, rect.top() + (rect.height() - 15) // 2), picture)
+
+    def _first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
+        tokens = tokens_text(row.tokens)
+        width = self._small_metrics.horizontalAdvance(tokens)
+        painter.setFont(self._small)
+        painter.setPen(QColor(self._theme.muted))
+        right = rect.right() - _PAD
+        line = QRectF(
+            right - width, middle - self._name_metrics.height(), width + 1, self._name_metrics.height()
+        )
+        painter.drawText(line, _VCENTER, tokens)
+        room = right - width - 8 - rect.left() - _TEXT_X
+        painter.setFont(self._name)
+        painter.setPen(QColor(self._theme.text))
+        name = self._name_metrics.elidedText(row.name, Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
+
+    def _second_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
+        right, top = rect.right() - _PAD, middle + 1
+        if row.state:
+            width = self._pill_metrics.horizontalAdvance(row.state) + 14
+            height = self._pill_metrics.height() + 3
+            box = QRectF(right - width, top + 0.5, width, height)
+            colors = tone_colors(self._theme, _TONES.get(row.state, "neutral"))
+            paint_pill(painter, box, row.state, colors, self._pill, 7)
+            right = round(box.left() - 6)
+        room = right - rect.left() - _TEXT_X
+        painter.setFont(self._small)
+        painter.setPen(QColor(self._theme.muted))
+        why = self._small_metrics.elidedText(row.why, Qt.TextElideMode.ElideRight, room)
+        line = QRectF(rect.left() + _TEXT_X, top, room, self._small_metrics.height() + 3)
+        painter.drawText(line, _VCENTER, why)
+
+
+class RequestList(QListView):
+    """The list at its full height: the inspector around it scrolls, so Qt paints only what is in sight."""
+
+    row_clicked = Signal(object)  # WindowRow
+    row_opened = Signal(object)  # WindowRow: double click, or Space
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries = RequestModel(self)
+        self._painter = RequestDelegate(self)
+        self.setModel(self.entries)
+        self.setItemDelegate(self._painter)
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAccessibleName("What the next request contains")
+        self.clicked.connect(lambda index: self.row_clicked.emit(index.data(ROW_ROLE)))
+        self.doubleClicked.connect(lambda index: self.row_opened.emit(index.data(ROW_ROLE)))
+
+    def show_rows(self, rows: Sequence[WindowRow]) -> None:
+        """Show other rows."""
+        self.entries.show_rows(rows)
+        self.setFixedHeight(len(rows) * scaled(ROW_HEIGHT))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme and the text size in force."""
+        self._painter.tint(theme)
+        self.setStyleSheet("QListView { background: transparent; border: 0; }")
+        self.setFixedHeight(self.entries.rowCount() * scaled(ROW_HEIGHT))
+        self.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter shows the row in the chat, Space its text."""
+        row = self.currentIndex().data(ROW_ROLE)
+        if row is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.row_clicked.emit(row)
+        elif row is not None and event.key() == Qt.Key.Key_Space:
+            self.row_opened.emit(row)
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,239 @@
+"""The context inspector: how full the window is, of what, and what exactly is sent next."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+
+from helix_desktop.context.digest import size_text
+from helix_desktop.ui.cache_browser.content_card import ContentCard
+from helix_desktop.ui.elements import Card, EmptyState, KeyValue, Line, Pill, Tone, tokens_text
+from helix_desktop.ui.inspector.gauge import SEGMENT_INKS, SavedBars, WindowBar
+from helix_desktop.ui.inspector.request_list import RequestList
+from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import IconButton, IconLabel, line, retint
+
+_NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece."
+_PANIC = 0.95  # of the window: CONTEXT.md 3.6
+
+
+class Inspector(QWidget):
+    """Shows an InspectorState."""
+
+    row_activated = Signal(int)  # seq of the event to show in the chat
+    row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
+    preview_requested = Signal()  # of the whole request, for show_page
+    compose_requested = Signal()  # the empty state's button
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme = LIGHT
+        self._state: InspectorState | None = None
+        self._legend: dict[SegmentKind, KeyValue] = {}
+        self.empty = EmptyState("layers", _NOTHING_YET, "Write a message")
+        self.requests = RequestList()
+        self.page = ContentCard()
+        self._stack = QStackedLayout(self)
+        for part in (self._overview(), self._reader(), self.empty):
+            self._stack.addWidget(part)
+        self.requests.row_clicked.connect(lambda row: self.row_activated.emit(row.seq) if row.seq else None)
+        self.requests.row_opened.connect(self.row_text_requested)
+        self.requests.selectionModel().currentChanged.connect(self._follow)
+        self.empty.pressed.connect(self.compose_requested)
+        self.set_state(None)
+        retint(self, LIGHT)
+
+    def set_state(self, state: InspectorState | None) -> None:
+        """Show another state; None: there is no session."""
+        self._state = state
+        if state is None or (not state.rows and not state.used):
+            self._stack.setCurrentWidget(self.empty)
+            return
+        if self._stack.currentWidget() is self.empty:
+            self._stack.setCurrentIndex(0)
+        self._show_window(state)
+        self._show_legend(state.segments)
+        self._show_cache(state.cache)
+        count = len(state.rows)
+        self._count.set_text("1 item" if count == 1 else f"{count:,} items")
+        self.requests.show_rows(state.rows)
+
+    def show_page(self, title: str, text: str) -> None:
+        """Show a text over the overview, until the person goes back."""
+        self._page_title.set_text(title)
+        self.page.show_data(text.encode())
+        self._stack.setCurrentIndex(1)
+        self.page.text.setFocus()
+
+    def go_back(self) -> None:
+        """Leave the text for the overview."""
+        self._stack.setCurrentIndex(0)
+        self.requests.setFocus()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        retint(self, theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ground."""
+        QPainter(self).fillRect(self.rect(), QColor(self._theme.side))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc goes back from a text."""
+        if event.key() == Qt.Key.Key_Escape and self._stack.currentIndex() == 1:
+            self.go_back()
+        else:
+            super().keyPressEvent(event)
+
+    def _overview(self) -> QWidget:
+        page = QWidget()
+        page.setObjectName("page")
+        column = QVBoxLayout(page)
+        column.setContentsMargins(16, 14, 16, 16)
+        column.setSpacing(12)
+        column.addLayout(self._title())
+        column.addWidget(self._window_card())
+        column.addWidget(self._cache_card())
+        column.addWidget(self._request_card())
+        column.addStretch(1)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(page)
+        self._inside = page
+        return self._scroll
+
+    def _title(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        self.share = Pill("", "accent")
+        row.addWidget(Line("Context", 15, 600))
+        row.addStretch(1)
+        row.addWidget(self.share)
+        return row
+
+    def _window_card(self) -> Card:
+        card = Card((16, 10, 16, 12), 4)
+        numbers = QHBoxLayout()
+        numbers.setSpacing(8)
+        self.used, self._of = Line("", 26, 600), Line("", 13, role="muted")
+        self.used.stiff = True
+        numbers.addWidget(self.used)
+        numbers.addWidget(self._of)
+        numbers.addStretch(1)
+        card.body.addLayout(numbers)
+        self.source = Line("", 12, role="faint")
+        card.body.addWidget(self.source)
+        card.body.addSpacing(3)
+        self.bar = WindowBar()
+        card.body.addWidget(self.bar)
+        card.body.addSpacing(3)
+        self._legend_box = QVBoxLayout()
+        self._legend_box.setSpacing(5)
+        card.body.addLayout(self._legend_box)
+        card.body.addSpacing(4)
+        card.body.addWidget(line())
+        card.body.addSpacing(3)
+        foot = QHBoxLayout()
+        foot.setSpacing(8)
+        self.until = Line("", 12, role="muted")
+        foot.addWidget(IconLabel("history", px=14))
+        foot.addWidget(self.until, 1)
+        card.body.addLayout(foot)
+        return card
+
+    def _cache_card(self) -> Card:
+        card = Card((16, 12, 16, 13), 7)
+        head = QHBoxLayout()
+        self._markers = Pill("", "ok")
+        head.addWidget(Line("Cache", 13, 600))
+        head.addStretch(1)
+        head.addWidget(self._markers)
+        card.body.addLayout(head)
+        self.saved_bars = SavedBars()
+        self._saved = KeyValue("Saved this session", "")
+        self._entries = KeyValue("Entries", "")
+        self._disk = KeyValue("On disk", "")
+        for part in (self.saved_bars, self._saved, self._entries, self._disk):
+            card.body.addWidget(part)
+        return card
+
+    def _request_card(self) -> Card:
+        card = Card((1, 6, 1, 6), 2)
+        head = QHBoxLayout()
+        head.setContentsMargins(15, 4, 8, 2)
+        head.setSpacing(8)
+        self._count = Line("", 12, role="faint")
+        preview = IconButton("eye", "Show the request as text", px=15, edge=28)
+        preview.clicked.connect(self.preview_requested)
+        head.addWidget(Line("Next request", 13, 600))
+        head.addWidget(self._count)
+        head.addStretch(1)
+        head.addWidget(preview)
+        card.body.addLayout(head)
+        card.body.addWidget(self.requests)
+        return card
+
+    def _reader(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(12, 9, 12, 12)
+        column.setSpacing(8)
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        back = IconButton("arrow-left", "Back (Esc)", px=16, edge=28)
+        back.clicked.connect(self.go_back)
+        self._page_title = Line("", 13, 600)
+        head.addWidget(back)
+        head.addWidget(self._page_title, 1)
+        column.addLayout(head)
+        column.addWidget(self.page, 1)
+        return page
+
+    def _show_window(self, state: InspectorState) -> None:
+        share = state.used / state.window if state.window else 0.0
+        tone: Tone = "error" if share >= _PANIC else "warn" if share >= state.threshold else "accent"
+        self.share.set_text(f"{share * 100:.0f} %", tone)
+        self.used.set_text(("≈ " if state.estimated else "") + tokens_text(state.used))
+        self._of.set_text(f"of {tokens_text(state.window)} tokens")
+        self.source.set_text("≈ estimated" if state.estimated else state.source or "reported by the provider")
+        self.bar.show_window(state.segments, state.window, state.threshold)
+        left = state.until_handover
+        when = f"in about {tokens_text(left)} tokens" if left else "due now"
+        self.until.set_text(f"Handover at {state.threshold * 100:.0f} % · {when}")
+
+    def _show_legend(self, segments: tuple[Segment, ...]) -> None:
+        shown = [segment for segment in segments if segment.tokens > 0]
+        if list(self._legend) != [segment.kind for segment in shown]:
+            for row in self._legend.values():
+                self._legend_box.removeWidget(row)
+                row.deleteLater()
+            self._legend = {}
+            for segment in shown:
+                row = KeyValue(segment.label, "", SEGMENT_INKS[segment.kind])
+                self._legend[segment.kind] = row
+                self._legend_box.addWidget(row)
+                retint(row, self._theme)
+        for segment in shown:
+            self._legend[segment.kind].set_value(segment.label, tokens_text(segment.tokens))
+
+    def _show_cache(self, cache: CacheStats) -> None:
+        self._markers.set_text("1 marker" if cache.markers == 1 else f"{cache.markers:,} markers")
+        self._markers.setVisible(cache.markers > 0)
+        self.saved_bars.show_sweeps(cache.sweeps)
+        self._saved.set_value("Saved this session", f"{tokens_text(cache.saved)} tokens")
+        self._entries.set_value("Entries", f"{cache.entries:,} · {size_text(cache.size)}")
+        self._disk.set_value("On disk", size_text(cache.stored_size))
+
+    def _follow(self, current: QModelIndex, previous: QModelIndex) -> None:
+        if current.isValid() and self.requests.hasFocus():
+            centre = self.requests.mapTo(self._inside, self.requests.visualRect(current).center())
+            self._scroll.ensureVisible(centre.x(), centre.y(), 0, 60)
