@@ -55,7 +55,9 @@ class Contents:
             old, known = None, False
         if old is not None and self._sound(batch, digest):
             return Growth()
-        created = self._created(digest, at) if old is None else old.created
+        created = at if old is None else old.created
+        if not known:
+            created = self._created(digest, at)
         stored_size = self._put(batch, content, created)
         if old is not None:
             write_record(batch, self._codec, digest, msgspec.structs.replace(old, stored_size=stored_size))
@@ -64,7 +66,7 @@ class Contents:
             fresh = record_of(content, stored_size, created)
             write_record(batch, self._codec, digest, fresh if known else self._counted(digest, fresh))
             growth = Growth(1, fresh.size, stored_size) if known else Growth()
-        if self._quarantine.holds(digest):
+        if not (known and old is None) and self._quarantine.holds(digest):
             self._quarantine.release(digest)
         return growth
 

@@ -3,45 +3,61 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 
 class Gate:
-    """A lock shared by users and exclusive for the one who replaces or closes; the latter goes first."""
+    """A lock shared by users and exclusive for the one who replaces or closes; the latter goes first.
+
+    `with gate.shared:` uses the thing, `with gate.exclusive:` replaces it; neither may be nested in a thread.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._users = 0
-        self._waiting = 0
-        self._taken = False
+        changed = threading.Condition()
+        state = _State()
+        self.shared: AbstractContextManager[None] = _Shared(changed, state)
+        self.exclusive: AbstractContextManager[None] = _Exclusive(changed, state)
 
-    @contextmanager
-    def shared(self) -> Iterator[None]:
-        """Use the thing; nobody replaces it meanwhile. Not to be nested in one thread."""
+
+class _State:
+    """How many use the thing, how many wait to replace it, and whether one does."""
+
+    users = 0
+    waiting = 0
+    taken = False
+
+
+class _Shared(AbstractContextManager[None]):
+    # A class and not a generator: this stands around every single read.
+    def __init__(self, changed: threading.Condition, state: _State) -> None:
+        self._changed, self._state = changed, state
+
+    def __enter__(self) -> None:
         with self._changed:
-            while self._taken or self._waiting:
+            while self._state.taken or self._state.waiting:
                 self._changed.wait()
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._users -= 1
+            self._state.users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._state.users -= 1
+            if not self._state.users:
                 self._changed.notify_all()
 
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Replace or close the thing; waits until nobody uses it."""
+
+class _Exclusive(AbstractContextManager[None]):
+    def __init__(self, changed: threading.Condition, state: _State) -> None:
+        self._changed, self._state = changed, state
+
+    def __enter__(self) -> None:
         with self._changed:
-            self._waiting += 1
-            while self._taken or self._users:
+            self._state.waiting += 1
+            while self._state.taken or self._state.users:
                 self._changed.wait()
-            self._waiting -= 1
-            self._taken = True
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._taken = False
-                self._changed.notify_all()
+            self._state.waiting -= 1
+            self._state.taken = True
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._state.taken = False
+            self._changed.notify_all()

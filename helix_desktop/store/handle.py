@@ -95,7 +95,7 @@ class Handle:
 
         The view ends with it. Raises StoreClosed, StoreUnreadable.
         """
-        with self._gate.shared():
+        with self._gate.shared:
             snapshot = self._ready().snapshot()
             try:
                 return ask(View(snapshot))
@@ -104,12 +104,12 @@ class Handle:
 
     def get(self, key: bytes) -> bytes | None:
         """One row. Raises RowDamaged, StoreClosed, StoreUnreadable."""
-        with self._gate.shared():
+        with self._gate.shared:
             return View(self._ready()).get(key)
 
     def get_checked(self, key: bytes) -> bytes | None:
         """One row whose block's checksum was verified. Raises RowDamaged, StoreClosed, StoreUnreadable."""
-        with self._gate.shared():
+        with self._gate.shared:
             return View(self._ready()).get_checked(key)
 
     def write(self, batch: Batch) -> None:
@@ -131,7 +131,7 @@ class Handle:
 
     def close(self) -> None:
         """Let go of the files once nobody reads; idempotent."""
-        with self._gate.exclusive():
+        with self._gate.exclusive:
             self._closed = True
             self._shut()
 
@@ -157,7 +157,7 @@ class Handle:
         """Open the files anew, if there is room for it: on a full disk a closed LevelDB stays closed."""
         needed = sum(one.stat().st_size for one in self._path.glob("*.log")) + _bytes_in(batch) + _SPARE
         _check_room(self._path, needed)
-        with self._gate.exclusive():
+        with self._gate.exclusive:
             self._shut()
             try:
                 self._db = _open(self._path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,7 +18,8 @@ class Quarantine:
 
     def holds(self, digest: str) -> bool:
         """Whether a row of this content is known to be damaged."""
-        return self._first(digest).exists()
+        # Asked at every put of known content: Path takes three times as long.
+        return os.path.exists(f"{self._folder}/{digest}.row")
 
     def keep(self, digest: str, rows: Iterable[bytes]) -> str:
         """Copy the raw rows aside; the first file's name, or empty when the disk does not take them."""

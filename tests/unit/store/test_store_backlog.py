@@ -1,0 +1,96 @@
+"""The backlog: callers wait for room in the order they came, and are told when the store closes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from helix_desktop.context.errors import StoreClosed
+from helix_desktop.store.backlog import Backlog
+
+MB = 1024 * 1024
+
+
+class Callers:
+    """Coroutines that hold a place until they are let go; `inside` lists who got in."""
+
+    def __init__(self) -> None:
+        self.backlog = Backlog()
+        self.inside: list[int] = []
+        self.go = [asyncio.Event() for _ in range(400)]
+
+    async def hold(self, number: int, size: int) -> None:
+        async with self.backlog.place(size):
+            self.inside.append(number)
+            await self.go[number].wait()
+
+
+async def settled() -> None:
+    """Let everything that can go on do so: no clock and no thread is involved."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_bytes_are_bounded_and_one_write_always_fits() -> None:
+    callers = Callers()
+    async with asyncio.TaskGroup() as group:
+        for number, size in enumerate([100 * MB, 1, 60 * MB, 10 * MB]):
+            group.create_task(callers.hold(number, size))
+        await settled()
+        assert callers.inside == [0]
+        callers.go[0].set()
+        await settled()
+        assert callers.inside == [0, 1, 2]
+        callers.go[2].set()
+        await settled()
+        assert callers.inside == [0, 1, 2, 3]
+        callers.go[1].set()
+        callers.go[3].set()
+
+
+async def test_the_number_of_writes_is_bounded_and_order_is_kept() -> None:
+    callers = Callers()
+    async with asyncio.TaskGroup() as group:
+        for number in range(300):
+            group.create_task(callers.hold(number, 1))
+        await settled()
+        assert callers.inside == list(range(256))
+        for number in range(300):
+            callers.go[number].set()
+    assert callers.inside == list(range(300))
+
+
+async def test_who_waits_when_the_store_closes_is_told_so() -> None:
+    callers = Callers()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(callers.hold(0, 100 * MB))
+        await settled()
+
+        async def late() -> None:
+            with pytest.raises(StoreClosed):
+                await callers.hold(1, 1)
+
+        group.create_task(late())
+        group.create_task(late())
+        await settled()
+        callers.backlog.shut()
+        await settled()
+        callers.go[0].set()
+    assert callers.inside == [0]
+
+
+async def test_a_cancelled_waiter_takes_no_room() -> None:
+    callers = Callers()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(callers.hold(0, 64 * MB))
+        waiting = group.create_task(callers.hold(1, MB))
+        await settled()
+        waiting.cancel()
+        group.create_task(callers.hold(2, MB))
+        await settled()
+        assert callers.inside == [0]
+        callers.go[0].set()
+        await settled()
+        assert callers.inside == [0, 2]
+        callers.go[2].set()

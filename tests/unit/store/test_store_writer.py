@@ -1,0 +1,157 @@
+"""The writer: groups what waits, acknowledges after the write, survives refusals of jobs and disk."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+
+import pytest
+
+from helix_desktop.store.batch import Batch
+from helix_desktop.store.writer import GROUP_BYTES, GROUP_ITEMS, Job, Writer
+
+
+class Disk:
+    """Takes batches once it is let go; refuses while `full`."""
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, bytes | None] = {}
+        self.writes: list[int] = []
+        self.entered = threading.Event()
+        self.go_on = threading.Event()
+        self.full = False
+        self.finished = False
+
+    def write(self, batch: Batch) -> None:
+        self.entered.set()
+        self.go_on.wait(30)
+        if self.full:
+            raise OSError("full")
+        self.writes.append(len(batch.rows))
+        self.rows.update(batch.rows)
+
+    def finish(self) -> None:
+        self.finished = True
+
+
+def writer_on(disk: Disk) -> Writer:
+    return Writer("test-writer", disk.rows.get, disk.write, disk.finish)
+
+
+def put(writer: Writer, key: bytes, size: int = 1) -> Future[None]:
+    job = Job(lambda batch: batch.put(key, key), size)
+    writer.give(job)
+    return job.done
+
+
+def refuse(_: Batch) -> None:
+    raise ValueError("no")
+
+
+def held_up(disk: Disk, writer: Writer) -> Future[None]:
+    """Keeps the writer inside a write, so that what follows must wait."""
+    first = put(writer, b"first")
+    disk.entered.wait(30)
+    return first
+
+
+def ended(writer: Writer) -> None:
+    writer.end().result(30)
+    writer.join()
+
+
+def test_what_waits_is_written_in_groups_of_at_most_64() -> None:
+    disk = Disk()
+    writer = writer_on(disk)
+    first = held_up(disk, writer)
+    waiting = [put(writer, b"%d" % number) for number in range(150)]
+    assert not first.done()
+    disk.go_on.set()
+    for one in waiting:
+        one.result(30)
+    assert disk.writes == [1, GROUP_ITEMS, GROUP_ITEMS, 150 - 2 * GROUP_ITEMS]
+    ended(writer)
+
+
+def test_a_group_ends_at_4_mb() -> None:
+    disk = Disk()
+    writer = writer_on(disk)
+    held_up(disk, writer)
+    for number in range(8):
+        put(writer, b"%d" % number, GROUP_BYTES // 2)
+    disk.go_on.set()
+    ended(writer)
+    assert disk.writes == [1, 2, 2, 2, 2]
+
+
+def test_a_job_that_refuses_leaves_its_group_as_it_is() -> None:
+    disk = Disk()
+    writer = writer_on(disk)
+    held_up(disk, writer)
+    before, bad = put(writer, b"before"), Job(refuse, 1)
+    writer.give(bad)
+    after = put(writer, b"after")
+    disk.go_on.set()
+    before.result(30)
+    after.result(30)
+    with pytest.raises(ValueError, match="no"):
+        bad.done.result(30)
+    ended(writer)
+    assert set(disk.rows) == {b"first", b"before", b"after"}
+
+
+def test_a_refused_write_is_heard_by_everybody_in_it_and_the_next_goes_through() -> None:
+    disk = Disk()
+    disk.full = True
+    writer = writer_on(disk)
+    jobs = [held_up(disk, writer), put(writer, b"a"), put(writer, b"b")]
+    disk.go_on.set()
+    for one in jobs:
+        with pytest.raises(OSError, match="full"):
+            one.result(30)
+    disk.full = False
+    put(writer, b"later").result(30)
+    ended(writer)
+    assert set(disk.rows) == {b"later"}
+
+
+def test_a_job_cancelled_while_it_waits_is_dropped_as_a_whole() -> None:
+    disk = Disk()
+    writer = writer_on(disk)
+    first = held_up(disk, writer)
+    waiting = put(writer, b"cancelled")
+    assert waiting.cancel()
+    assert not first.cancel()
+    disk.go_on.set()
+    ended(writer)
+    assert set(disk.rows) == {b"first"}
+    assert disk.finished
+
+
+def test_the_end_writes_what_waits_first() -> None:
+    disk = Disk()
+    writer = writer_on(disk)
+    held_up(disk, writer)
+    waiting = [put(writer, b"%d" % number) for number in range(100)]
+    ending = writer.end()
+    assert not disk.finished
+    disk.go_on.set()
+    ending.result(30)
+    assert disk.finished
+    assert all(one.done() for one in waiting)
+    assert len(disk.rows) == 101
+
+
+def test_a_batch_over_another_sees_it_and_leaves_it_alone() -> None:
+    below = Batch({b"a": b"1", b"b": b"1"}.get)
+    below.put(b"a", b"2")
+    below.delete(b"b")
+    over = below.over()
+    over.put(b"c", b"3")
+    over.put_early(b"early", b"4")
+    assert [over.get(key) for key in (b"a", b"b", b"c", b"d")] == [b"2", None, b"3", None]
+    assert over.pending(b"b")
+    assert not below.pending(b"c")
+    below.absorb(over)
+    assert below.rows == {b"a": b"2", b"b": None, b"c": b"3"}
+    assert below.early == {b"early": b"4"}
