@@ -1,0 +1,196 @@
+"""What the demo model sees in a request: who asked what, how far it has come, what the tools answered.
+
+Nothing is remembered between requests. Its place is the note at the end of its own newest answer, or, after a
+handover, the note that the summary quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from helix_desktop.context.message import Message
+from helix_desktop.providers.demo_script import Recall, Script, Task
+
+SUMMARY = "[Conversation History Summary]"
+_REFERENCE = (SUMMARY, "[Observations]", "[Folded steps]")
+_NOTE = re.compile(r"\(demo: task (\d+), step (\d+) of \d+(, looking in the index)?\)")
+_HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{64})"\)')
+_INDEX = re.compile(_HANDLE.pattern + r" \d+ outputs covered here")
+_FORMER = re.compile(r"^(?:\d+[:-])?([0-9a-f]{64}) the index of everything before this one", re.MULTILINE)
+_ENTRY = re.compile(r"^(?:\d+[:-])?([0-9a-f]{64}) e\d+ (\w+) (.+)$", re.MULTILINE)
+_DENIED = "The user did not allow this call."
+_TROUBLE = re.compile(
+    r"^(Cannot |There is no |old_text |This workspace's cache |The command was refused"
+    r"|.{0,200}? was refused: |.{0,200}? was not written|\w+ was called with wrong arguments|\w+ failed)"
+)
+_CUT_OFF = ("The user stopped the turn before this call ended", "The app stopped before this call")
+_NO_PYTHON = re.compile(r"^exit code (127|9009)\b")
+
+
+def note(task: int, step: int, of: int, index: bool = False) -> str:
+    """The note by which an answer says where it stands; counted from 1."""
+    return f"_(demo: task {task}, step {step} of {of}{', looking in the index' if index else ''})_"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A task (from 0) and how many of its steps are done."""
+
+    script: Script
+    number: int
+    done: int
+
+    @property
+    def task(self) -> Task:
+        """The task itself."""
+        return self.script.task[self.number]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A tool's answer as it stands in the request, and the call it answers."""
+
+    tool: str
+    arguments: dict[str, object]
+    text: str
+
+    @property
+    def denied(self) -> bool:
+        """Whether the person did not allow the call."""
+        return self.text.startswith(_DENIED)
+
+    @property
+    def trouble(self) -> str:
+        """What went wrong, in the tool's own words; empty when nothing did."""
+        return self.text.split("\n", 1)[0][:200] if _TROUBLE.match(self.text) else ""
+
+    @property
+    def lacks_python(self) -> bool:
+        """Whether the command failed because this system has no `python3` of that name."""
+        return bool(_NO_PYTHON.match(self.text)) and str(self.arguments.get("command")).startswith("python3 ")
+
+
+class Sight:
+    """A request, read."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+        self._asked = max((n for n, one in enumerate(messages) if _is_ask(one)), default=-1)
+        self.ask = messages[self._asked].text if self._asked >= 0 else ""
+        self.since = messages[self._asked + 1 :]
+        self.outputs = list(_outputs(self.since))
+
+    @property
+    def summary(self) -> str:
+        """The handover's text; empty when there is none."""
+        texts = (one.text for one in self.messages if one.role == "user")
+        return next((text for text in texts if text.startswith(SUMMARY)), "")
+
+    @property
+    def newest(self) -> list[Output]:
+        """The answers to the newest step's calls."""
+        last = max((n for n, one in enumerate(self.since) if one.role == "assistant"), default=0)
+        return list(_outputs(self.since[last:]))
+
+    def place(self, scripts: Sequence[Script]) -> Place | None:
+        """Where the demo stands, if the newest message is one of a script's."""
+        asked = " ".join(self.ask.split())
+        for script in scripts:
+            for number, ask in enumerate(script.asks):
+                if asked.startswith(" ".join(ask.split())):
+                    return Place(script, number, self._done(number, len(script.task[number].step)))
+        return None
+
+    def unfinished(self, scripts: Sequence[Script]) -> Place | None:
+        """The scripted task that was begun last and not ended, for a user who says "go on"."""
+        cut_off = False
+        for script in scripts:
+            for message in reversed(self.messages):
+                cut_off = cut_off or message.text.startswith(_CUT_OFF)
+                found = _NOTE.findall(message.text) if message.role == "assistant" else []
+                if found and 0 < int(found[-1][0]) <= len(script.task):
+                    number, done = int(found[-1][0]) - 1, int(found[-1][1]) - bool(found[-1][2] or cut_off)
+                    ends = len(script.task[number].step)
+                    return Place(script, number, done) if done < ends else None
+        return None
+
+    def _done(self, number: int, steps: int) -> int:
+        own = [one.text for one in self.since if one.role == "assistant"]
+        notes = [found for text in own for found in _NOTE.findall(text) if int(found[0]) == number + 1]
+        if not notes and not own:
+            notes = [found for found in _NOTE.findall(self.summary) if int(found[0]) == number + 1]
+            notes = [found for found in notes if int(found[1]) < steps]
+        return max((int(step) - bool(index) for _, step, index in notes), default=0)
+
+    def fact(self, pattern: str) -> str:
+        """The first group of a pattern in the newest output since the question; empty if none matches."""
+        for output in reversed(self.outputs):
+            found = re.search(pattern, output.text)
+            if found:
+                return found[1].strip()
+        return ""
+
+    def stands_whole(self, recall: Recall) -> bool:
+        """Whether the wanted output still stands in the request, so that nothing need be recalled."""
+        same = [output for output in _outputs(self.messages) if _is_of(output, recall)]
+        return bool(same) and not _HANDLE.search(same[-1].text) and not same[-1].trouble
+
+    def digest_of(self, recall: Recall) -> str:
+        """The digest of the wanted output, from a marker or a recalled index; empty if neither names it."""
+        found = [digest for output in _outputs(self.messages) for digest in _handles(output, recall)]
+        listed = [
+            digest
+            for text in self._indexes()
+            for digest, tool, rest in _ENTRY.findall(text)
+            if tool == recall.tool and rest.startswith(recall.target + ",")
+        ]
+        every = [*listed, *found]  # what a handover covers is older than what stands in the window
+        return (every[0] if recall.oldest else every[-1]) if every else ""
+
+    def next_index(self, pattern: str) -> str:
+        """The digest of an index not yet searched for this pattern: the summary's, then its former ones."""
+        heads = _INDEX.findall(self.summary)
+        former = [digest for text in self._indexes() for digest in _FORMER.findall(text)]
+        asked = {one.arguments.get("hash") for one in self.outputs if one.arguments.get("pattern") == pattern}
+        return next((digest for digest in [*heads, *former] if digest not in asked), "")
+
+    def in_ledger(self, recall: Recall) -> str:
+        """The digest's beginning as the summary's ledger gives it; empty if it does not."""
+        line = rf"^(?:\w+|\$) {re.escape(recall.target)}(?: \(exit \S+\))? ([0-9a-f]{{12}}) e\d+$"
+        found = re.search(line, self.summary, re.MULTILINE)
+        return found[1] if found else ""
+
+    def _indexes(self) -> list[str]:
+        """The recalled index texts, oldest part of the history first."""
+        recalled = [output.text for output in self.outputs if output.tool == "recall_cached_content"]
+        return [text for text in reversed(recalled) if _ENTRY.search(text) or _FORMER.search(text)]
+
+
+def _is_ask(message: Message) -> bool:
+    return message.role == "user" and not message.text.startswith(_REFERENCE)
+
+
+def _outputs(messages: Sequence[Message]) -> Iterator[Output]:
+    calls = {call.id: call for one in messages for call in one.calls}
+    for message in messages:
+        if message.role != "tool" or message.call_id not in calls:
+            continue
+        call = calls[message.call_id]
+        try:
+            arguments = msgspec.json.decode(call.arguments, type=dict[str, object])
+        except msgspec.MsgspecError:
+            arguments = {}
+        yield Output(call.name, arguments, message.text)
+
+
+def _is_of(output: Output, recall: Recall) -> bool:
+    about = output.arguments.get("path" if output.tool == "read_file" else "command")
+    return output.tool == recall.tool and about == recall.target and "start_line" not in output.arguments
+
+
+def _handles(output: Output, recall: Recall) -> list[str]:
+    return _HANDLE.findall(output.text)[-1:] if _is_of(output, recall) else []

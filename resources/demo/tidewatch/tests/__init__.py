@@ -1,0 +1,1 @@
+"""Tests of Tidewatch; run with `python -m unittest`."""
