@@ -109,18 +109,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The command's code, imported only when it runs: the window must not wait for the others."""
     match given.command:
-        case None:
-            from helix_desktop.app.main import show_window as chosen
         case "run":
-            from helix_desktop.app.headless import run_turn as chosen
+            from helix_desktop.app.headless import run_turn
+
+            return run_turn
         case "cache":
-            from helix_desktop.app.headless import cache as chosen
+            from helix_desktop.app.headless import cache
+
+            return cache
         case "timeline":
-            from helix_desktop.app.headless import timeline as chosen
+            from helix_desktop.app.headless import timeline
+
+            return timeline
         case "self-check":
-            from helix_desktop.app.self_check import self_check as chosen
-        case "demo":
-            from helix_desktop.app.guided import demo as chosen
-        case _:
-            from helix_desktop.app.guided import screenshots as chosen
-    return chosen
+            from helix_desktop.app.self_check import self_check
+
+            return self_check
+        case "demo" | "screenshots":
+            return _pictured(given.command)
+    from helix_desktop.app.main import show_window
+
+    return show_window
+
+
+def _pictured(command: str) -> Callable[[argparse.Namespace], int]:
+    from helix_desktop.app.guided import demo, screenshots
+
+    return demo if command == "demo" else screenshots

@@ -11,12 +11,14 @@ from pathlib import Path
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
+from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
+from helix_desktop.app.samples import SAMPLES, add_sample
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.secrets import Secrets
-from helix_desktop.config.settings import Settings, SettingsFile
+from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.context.errors import HelixError, SettingsDamaged, WorkspaceMissing
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.tools.toolbox import Toolbox
@@ -45,10 +47,11 @@ class Desk:
         environ: Mapping[str, str],
         approver: Approver | None = None,
         pause_s: float = DEMO_PAUSE_S,
+        loaded: tuple[Settings, SettingsDamaged | None] | None = None,
     ) -> None:
         self.data = data
         self._settings_file = SettingsFile(data.settings_file)
-        self.settings, damaged = self._settings_file.load()
+        self.settings, damaged = loaded or self._settings_file.load()
         self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
         self.secrets = Secrets(environ)
@@ -59,7 +62,7 @@ class Desk:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def save_settings(self, settings: Settings) -> None:
-        """Keep changed settings; they hold for this run also when the disk refuses. Raises HelixError then."""
+        """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then."""
         self.settings = settings
         await self._settings_file.save(settings)
 
@@ -85,7 +88,8 @@ class Desk:
         model = await self.models.named(record.model)
         store = await LevelStore.open(self.registry.store_folder(identity), identity, now_ms)
         descriptions = resources_dir() / "prompts" / "tools"
-        tools = Toolbox(root, store, descriptions, self.counter.count, protected=(self.data.root,))
+        own = (self.data.settings_file, self.data.workspaces_dir, self.data.logs_dir)
+        tools = Toolbox(root, store, descriptions, self.counter.count, protected=own)
         parts = Parts(
             store=store,
             tools=tools,
@@ -104,6 +108,32 @@ class Desk:
         if identity in self._rooms:
             await self._rooms[identity].use(model)
         return model
+
+    @property
+    def data_folder(self) -> Path:
+        """Where everything is kept."""
+        return self.data.root
+
+    async def sample(self) -> WorkspaceRecord:
+        """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
+        return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+
+    async def key_state(self, provider: str) -> KeyState:
+        """Where a provider's key is kept."""
+        key = await self.secrets.get(provider)
+        return KeyState.of(key.source, await self.secrets.backend(), self.secrets.problem)
+
+    async def keep_key(self, provider: str, key: str) -> None:
+        """Keep a provider's key; an empty one is forgotten."""
+        await self.secrets.set(provider, key)
+
+    async def list_models(self, provider: Provider, key: str) -> list[str]:
+        """The models that a server offers. Raises ModelError."""
+        return await self.models.offered(provider, key)
+
+    async def try_model(self, provider: Provider, model: str, key: str) -> str:
+        """Ask a model for one short answer. Raises ModelError."""
+        return await self.models.tried(provider, model, key)
 
     async def close_room(self, identity: str) -> None:
         """End what runs in a workspace and let go of its store."""

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import aclosing
 from urllib.parse import urlsplit
 
 import msgspec
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, parse_label
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.message import Answer, Message, ModelInfo, Request
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.openai_chat import OpenAIChat, list_models
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC = "server"
+_TRIAL, _TRIAL_SHOWN = "Answer with the single word: ready", 80
 
 
 class Models:
@@ -33,7 +36,7 @@ class Models:
         """The model of a label. Raises HelixError when there is no such provider."""
         wanted = label or self._settings().model or DEMO_LABEL
         if wanted == DEMO_LABEL:
-            return DemoModel(pause_s=self._pause_s)
+            return DemoModel(resources_dir() / "demo", self._pause_s)
         provider, info = self._settings().find(wanted)
         return await self._behind(provider, info)
 
@@ -58,9 +61,24 @@ class Models:
         provider = Provider(name=name, base_url=base_url)
         return await self._behind(provider, _sized(provider.info(model_name), window))
 
-    async def _behind(self, provider: Provider, info: ModelInfo) -> Model:
-        key = await self._secrets.get(provider.name)
-        return OpenAIChat(info, provider.base_url, key.value, http=self._http)
+    async def _behind(self, provider: Provider, info: ModelInfo, key: str = "") -> Model:
+        value = key or (await self._secrets.get(provider.name)).value
+        return OpenAIChat(info, provider.base_url, value, http=self._http)
+
+    async def offered(self, provider: Provider, key: str = "") -> list[str]:
+        """The models that a server has; `key` empty: the kept one. Raises ModelError."""
+        value = key or (await self._secrets.get(provider.name)).value
+        return list(await list_models(provider.name, provider.base_url, value, http=self._http))
+
+    async def tried(self, provider: Provider, model: str, key: str = "") -> str:
+        """The beginning of one short answer, streamed. Raises ModelError."""
+        asked = await self._behind(provider, provider.info(model), key)
+        said = ""
+        async with aclosing(asked.stream(Request((Message("user", _TRIAL),)))) as arrivals:
+            async for arrival in arrivals:
+                if isinstance(arrival, Answer):
+                    said = arrival.text
+        return " ".join(said.split())[:_TRIAL_SHOWN]
 
     async def close(self) -> None:
         """Close all connections."""

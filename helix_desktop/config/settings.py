@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Mapping
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +11,7 @@ import msgspec
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.config.toml_file import TomlFiles, keep_aside
 from helix_desktop.context.errors import HelixError, SettingsDamaged
 from helix_desktop.context.message import ModelInfo
 
@@ -87,18 +85,15 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for all workspaces.
 
-    `text_size` is the chat's, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model. `recent`
-    are the ids of workspaces, last opened first. `geometry` and `layout` are the main window's, as Qt saves
-    them, in base64.
+    `text_size` is that of ordinary words, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
+    `recent` are the ids of workspaces, last opened first.
     """
 
     theme: Theme = "system"
-    text_size: Annotated[int, msgspec.Meta(ge=10, le=32)] = 15
+    text_size: Annotated[int, msgspec.Meta(ge=10, le=32)] = 13
     enter_sends: bool = True
     model: str = ""
     recent: tuple[str, ...] = ()
-    geometry: str = ""
-    layout: str = ""
     providers: tuple[Provider, ...] = ()
 
     def provider(self, name: str) -> Provider | None:
@@ -157,10 +152,10 @@ class SettingsFile:
         settings, wrong = _convert(fields)
         if not wrong:
             return settings, None
-        kept = self._keep_aside()
+        kept = keep_aside(self._path)
         return settings, SettingsDamaged(
             f"Some settings in {self._path} cannot be used: {', '.join(wrong)}.",
-            f"{'; '.join(wrong.values())}." + (f" The file is kept as {kept}." if kept else ""),
+            f"{'; '.join(wrong.values())}." + (f" The file is kept as {kept.name}." if kept else ""),
             "They are as by default now. Set them again in Settings.",
         )
 
@@ -186,20 +181,6 @@ class SettingsFile:
             return tomlkit.parse(self._path.read_text(encoding="utf-8"))
         except (FileNotFoundError, UnicodeDecodeError, TOMLKitError):
             return tomlkit.document()
-
-    def _keep_aside(self) -> str:
-        """Copy the file to the first free name, unless that was done before; gives the name."""
-        try:
-            data = self._path.read_bytes()
-            for number in count(1):
-                kept = self._path.with_name(f"{self._path.stem}.damaged-{number}.toml")
-                if not kept.exists():
-                    shutil.copy2(self._path, kept)
-                if kept.read_bytes() == data:
-                    return kept.name
-        except OSError:
-            return ""
-        return ""
 
 
 def parse_label(label: str) -> tuple[str, str]:

@@ -50,15 +50,15 @@ class TomlFiles:
 
 
 def _damaged(path: Path, why: str) -> SettingsDamaged:
-    kept = _aside(path)
+    kept = keep_aside(path)
     where = f" A copy is kept as {kept.name}." if kept else ""
     return SettingsDamaged(
         f"The file {path} is damaged.", f"{why}.{where}", "Correct it, or delete it to begin with defaults."
     )
 
 
-def _aside(path: Path) -> Path | None:
-    """A copy of the damaged file under the next free name; one copy of the same bytes is enough."""
+def keep_aside(path: Path) -> Path | None:
+    """Copy a damaged file to the next free name, the same bytes once. None when that is not possible."""
     try:
         data = path.read_bytes()
         for number in range(1, 100):

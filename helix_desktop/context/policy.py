@@ -35,7 +35,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ledger_tokens: int = 600
     preview_above: float = 0.25
     preview_tokens: int = 600
-    recall_page_tokens: int = 4_000
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot work together."""
@@ -67,7 +66,6 @@ _COUNTS = (
     "user_text_tokens",
     "ledger_tokens",
     "preview_tokens",
-    "recall_page_tokens",
 )
 
 PROFILES: Mapping[str, Policy] = {

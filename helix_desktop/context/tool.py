@@ -26,10 +26,14 @@ class ToolResult(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A saved approval: this tool on exactly this subject, or on any subject (`*`)."""
+    """A saved approval: this tool on exactly this subject, or on any subject (`*`).
+
+    `saved` says when, in milliseconds since 1970 (0: not saved yet, or not known).
+    """
 
     tool: str
     subject: str
+    saved: int = 0
 
     def covers(self, ask: ApprovalAsk) -> bool:
         """Whether the rule answers the question with yes."""

@@ -20,7 +20,7 @@ class Composing(QObject):
 
     def __init__(self, composer: Composer, intents: Intents) -> None:
         super().__init__(composer)
-        self._composer, self._intents = composer, intents
+        self.composer, self._intents = composer, intents
         self._room: Room | None = None
         self._conversation: Conversation | None = None
         self._attached: dict[str, list[Attachment]] = {}
@@ -36,14 +36,14 @@ class Composing(QObject):
 
     async def show(self, room: Room | None, conversation: Conversation | None) -> None:
         """Put the draft of a conversation into the composer; the former one's is kept first."""
-        await self._keep(self._composer.text())
+        await self._keep(self.composer.text())
         self._room, self._conversation = room, conversation
         text = ""
         if room is not None and conversation is not None:
             text = await room.store.draft(conversation.session.id)
-            self._composer.set_model(model_name(conversation.model.label, conversation.model.demo))
+            self.composer.set_model(model_name(conversation.model.label, conversation.model.demo))
         if conversation is self._conversation:
-            self._composer.set_text(text)
+            self.composer.set_text(text)
             self._show_attached()
             self._count.start()
 
@@ -57,11 +57,11 @@ class Composing(QObject):
             return
         attached = self._attached.pop(conversation.session.id, [])
         self._show_attached()
-        self._composer.set_estimate("")
+        self.composer.set_estimate("")
         try:
             await conversation.send(text, attached)
         except Exception:
-            self._composer.set_text(text)  # what could not be kept must not be lost
+            self.composer.set_text(text)  # what could not be kept must not be lost
             self._attached[conversation.session.id] = attached
             self._show_attached()
             raise
@@ -80,7 +80,7 @@ class Composing(QObject):
             held.append(attachment)
         self._show_attached()
         self._count.start()
-        self._composer.editor.setFocus()
+        self.composer.editor.setFocus()
 
     def _detach(self, key: str) -> None:
         if self._conversation is not None:
@@ -95,16 +95,16 @@ class Composing(QObject):
 
     def _show_attached(self) -> None:
         chips = [(_key(one), f"{one.label} · {tokens_text(one.tokens)} tokens") for one in self._held()]
-        self._composer.set_attachments(chips)
+        self.composer.set_attachments(chips)
 
     async def _estimate(self) -> None:
-        text, room = self._composer.text(), self._room
+        text, room = self.composer.text(), self._room
         if room is None:
             return
         tokens = await room.count(text) if text.strip() else 0
         total = tokens + sum(one.tokens for one in self._held())
-        if text == self._composer.text():
-            self._composer.set_estimate(f"≈ {tokens_text(total)} tokens" if total else "")
+        if text == self.composer.text():
+            self.composer.set_estimate(f"≈ {tokens_text(total)} tokens" if total else "")
 
 
 def _key(one: Attachment) -> str:

@@ -15,6 +15,8 @@ from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswer
 from helix_desktop.context.handover import render
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.dialogs import pick_save_file
+from helix_desktop.ui.inspector.from_window import request_text, row_text
+from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.work import Screens, Work
@@ -33,6 +35,9 @@ class History(QObject):
         screens.cache.recall_requested.connect(lambda *what: self._do(self._recall(*what), "recall"))
         screens.cache.chat_requested.connect(lambda: window.show_page("chat"))
         screens.inspector.row_activated.connect(self.show_event)
+        screens.inspector.row_text_requested.connect(self._show_row)
+        screens.inspector.preview_requested.connect(self._show_request)
+        screens.inspector.compose_requested.connect(self._write)
         actions = window.commands
         actions.compact_now.triggered.connect(self._compact)
         actions.undo_compaction.triggered.connect(self._undo_last)
@@ -118,6 +123,22 @@ class History(QObject):
         if room is not None:
             self._work.composing.attach(await room.attach(digest, first, last))
             self._window.show_page("chat")
+
+    def _show_request(self) -> None:
+        """Show the whole next request, word for word."""
+
+        def show(one: Conversation) -> None:
+            window, _ = one.measure()
+            self._screens.inspector.show_page("Next request", request_text(window))
+
+        self._with(show)
+
+    def _show_row(self, row: WindowRow) -> None:
+        def show(one: Conversation) -> None:
+            window, _ = one.measure()
+            self._screens.inspector.show_page(row.name, row_text(window, row.seq, row.kind))
+
+        self._with(show)
 
     def show_digest(self, digest: str) -> None:
         """Show an entry in the cache browser."""

@@ -14,11 +14,11 @@ class Intents:
     """Starts the coroutines of the window in one scope; a HelixError goes to `tell`."""
 
     def __init__(self, scope: TaskScope, tell: Callable[[HelixError], None]) -> None:
-        self._scope, self.tell = scope, tell
+        self.scope, self.tell = scope, tell
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Begin; returns at once."""
-        return self._scope.start(self._guarded(work), name)
+        return self.scope.start(self._guarded(work), name)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from helix_desktop.agent.ports import Model
@@ -29,6 +30,11 @@ class KeyState(Protocol):
 
 class Desk(Protocol):
     """Workspaces, settings and models."""
+
+    @property
+    def data_folder(self) -> Path:
+        """Where everything is kept."""
+        ...
 
     @property
     def registry(self) -> Registry:

@@ -17,8 +17,8 @@ from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
-from helix_desktop.ui.sidebar.presenter import SidebarPresenter
 from helix_desktop.ui.work import Screens, Work
 
 _COALESCE_MS = 250

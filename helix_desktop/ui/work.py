@@ -93,6 +93,13 @@ class Work(QObject):
             case _:
                 pass
 
+    async def show_model(self) -> None:
+        """Show which model answers now."""
+        if self.conversation is not None:
+            info = self.conversation.model
+            self._screens.chat.composer.set_model(model_name(info.label, info.demo))
+        await self.refresh()
+
     def refresh_soon(self) -> None:
         """Show the newest numbers within a blink, once for many changes."""
         if not self._soon.isActive():

@@ -36,7 +36,7 @@ class Registry:
     """The workspaces under one folder, in the order they were added."""
 
     def __init__(self, folder: Path, files: Files, clock: Callable[[], int]) -> None:
-        self._folder, self._files, self._clock = folder, files, clock
+        self._folder, self._files, self.clock = folder, files, clock
         self._records: dict[str, WorkspaceRecord] = {}
         self.problems: list[HelixError] = []
         self._load()
@@ -89,7 +89,7 @@ class Registry:
             return self._keep(msgspec.structs.replace(known, listed=True))
         real = _real(path)
         named = name or os.path.basename(real) or real
-        record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self._clock(), demo=demo)
+        record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo)
         return self._keep(record)
 
     def change(self, identity: str, **fields: Any) -> WorkspaceRecord:
@@ -149,8 +149,9 @@ class SavedRules:
 
     async def add(self, rule: Rule) -> None:
         """Save a rule, once."""
-        if rule not in self.rules():
-            self._registry.change(self._identity, rules=(*self.rules(), rule))
+        if all(one.text != rule.text for one in self.rules()):
+            kept = msgspec.structs.replace(rule, saved=self._registry.clock())
+            self._registry.change(self._identity, rules=(*self.rules(), kept))
 
     def revoke(self, rule: Rule) -> None:
         """Forget a rule."""

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.content import StoreTotals
+from helix_desktop.context.message import Message
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Row, Window
@@ -68,3 +69,26 @@ def _cache(transcript: Transcript, totals: StoreTotals) -> CacheStats:
         saved=sum(sweeps),
         sweeps=tuple(sweeps),
     )
+
+
+def request_text(window: Window) -> str:
+    """The whole request as a person reads it: tools by name, then each message in order."""
+    tools = ", ".join(tool.name for tool in window.request.tools)
+    parts = [f"== tools: {tools}"] if tools else []
+    return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
+
+
+def row_text(window: Window, seq: int, kind: str) -> str:
+    """The text of one row of the request, exactly as it is sent."""
+    if kind == "tools":
+        return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in window.request.tools)
+    # The tools stand beside the messages, so the rows behind them are one ahead of their messages.
+    rows = [row for row in window.rows if row.kind != "tools"]
+    place = next((n for n, row in enumerate(rows) if row.seq == seq and row.kind == kind), -1)
+    return _message_text(window.request.messages[place]) if place >= 0 else ""
+
+
+def _message_text(message: Message) -> str:
+    calls = "".join(f"\n-> {call.name} {call.arguments}" for call in message.calls)
+    name = f" {message.name}" if message.name else ""
+    return f"== {message.role}{name}\n{message.text}{calls}"

@@ -77,7 +77,4 @@ def _outputs(policy: Policy) -> tuple[PolicyField, ...]:
             "preview_above", "Preview above", policy.preview_above, "of the window", least=0.05, most=0.8
         ),
         PolicyField("preview_tokens", "A preview has", policy.preview_tokens, "tokens", most=20_000),
-        PolicyField(
-            "recall_page_tokens", "A recalled page has", policy.recall_page_tokens, "tokens", most=100_000
-        ),
     )

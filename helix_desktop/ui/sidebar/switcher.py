@@ -132,7 +132,7 @@ class Switcher(QFrame):
         shadow = QGraphicsDropShadowEffect(self)
         shadow.setBlurRadius(36)
         shadow.setOffset(0, 10)
-        shadow.setColor(QColor(0, 0, 0, 70))
+        shadow.setColor(QColor(0, 0, 0, 70))  # a shadow is black in both themes
         self.setGraphicsEffect(shadow)
         self.hide()
 

@@ -42,7 +42,6 @@ ANY_SETTINGS = st.builds(
     enter_sends=st.booleans(),
     model=st.text(max_size=9),
     recent=st.lists(WORD, max_size=3).map(tuple),
-    geometry=st.text(max_size=9),
     providers=st.lists(PROVIDERS, max_size=3, unique_by=lambda provider: provider.name).map(tuple),
 )
 

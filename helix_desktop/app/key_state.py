@@ -1,0 +1,28 @@
+"""Where a provider's key is kept, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_THIS_RUN = "this run only"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """`place` is keychain, environment, run or none; `text` names it."""
+
+    place: str
+    text: str
+
+    @classmethod
+    def of(cls, source: str, backend: str, problem: str) -> KeyState:
+        """From what the secrets say: a key's source, the keychain that answers, and why none does."""
+        kind, _, name = source.partition(": ")
+        if kind == "keychain":
+            return cls("keychain", name)
+        if kind == "environment":
+            return cls("environment", f"environment variable {name}")
+        why = f" ({problem})" if problem else ""
+        if source == _THIS_RUN:
+            return cls("run", f"{_THIS_RUN}: no keychain on this system{why}")
+        return cls("none", backend)

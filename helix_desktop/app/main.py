@@ -1,0 +1,117 @@
+"""Starts the window, and ends everything when it closes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import qasync
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.crash import close_logs, open_logs
+from helix_desktop.app.layout import LayoutFile
+from helix_desktop.app.single_instance import SingleInstance
+from helix_desktop.app.window import Front, build_front, name_application
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.settings import Settings, SettingsFile
+from helix_desktop.context.errors import DataDirUnusable, SettingsDamaged
+
+if TYPE_CHECKING:
+    from helix_desktop.app.desk import Desk
+    from helix_desktop.ui.shell import Shell
+
+Loaded = tuple[Settings, SettingsDamaged | None]
+LAYOUT_FILE = "window.toml"
+
+
+def show_window(given: argparse.Namespace) -> int:
+    """Run the window until it is closed; a second start shows the first window instead."""
+    app = QApplication(sys.argv[:1])
+    name_application(app)
+    data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
+    try:
+        data.ensure()
+    except DataDirUnusable as error:
+        from helix_desktop.app.refusal import refuse
+
+        return refuse(app, error)
+    wish = "sample:" if given.demo else str(given.workspace.absolute()) if given.workspace else ""
+    instance = SingleInstance(data.root)
+    if instance.tell(wish):
+        return 0
+    instance.claim()
+    stacks = open_logs(data.logs_dir)
+    try:
+        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+            runner.run(_run(app, data, wish, instance))
+    finally:
+        instance.close()
+        close_logs(stacks)
+    return 0
+
+
+async def _run(app: QApplication, data: DataDir, wish: str, instance: SingleInstance) -> None:
+    loaded = SettingsFile(data.settings_file).load()
+    settings = loaded[0]
+    front = build_front(app, LayoutFile(data.root / LAYOUT_FILE), settings.theme, settings.text_size)
+    stop = asyncio.Event()
+    front.window.closing.connect(stop.set)
+    for name in ("SIGINT", "SIGTERM"):
+        asyncio.get_running_loop().add_signal_handler(getattr(signal, name), stop.set)
+    front.window.show()
+    await asyncio.sleep(0)  # the first frame comes before everything that it does not need
+    desk, shell = open_desk(data, front, loaded)
+    instance.woken.connect(lambda text: _wake(front, shell, text))
+    front.intents.start(_begin(shell, wish), "begin")
+    await stop.wait()
+    await end(front, shell, desk)
+
+
+def open_desk(
+    data: DataDir, front: Front, loaded: Loaded, pause_s: float | None = None
+) -> tuple[Desk, Shell]:
+    """Make the desk and bind the window to it."""
+    from helix_desktop.app.desk import Desk
+    from helix_desktop.app.models import DEMO_PAUSE_S
+    from helix_desktop.ui.settings.presenter import SettingsPresenter
+    from helix_desktop.ui.shell import Shell
+
+    pause = DEMO_PAUSE_S if pause_s is None else pause_s
+    desk = Desk(data, os.environ, loaded=loaded, pause_s=pause)
+    shell = Shell(front.window, front.screens, front.intents, desk)
+    SettingsPresenter(front.window, shell, front.appearance, front.intents, desk)
+    return desk, shell
+
+
+async def _begin(shell: Shell, wish: str) -> None:
+    if wish == "sample:":
+        await shell.begin(sample=True)
+    else:
+        await shell.begin(Path(wish) if wish else None)
+
+
+def _wake(front: Front, shell: Shell, wish: str) -> None:
+    """Another start asked for this window."""
+    window = front.window
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+    if wish:
+        front.intents.start(_begin(shell, wish), "begin")
+
+
+async def end(front: Front, shell: Shell, desk: Desk) -> None:
+    """Close everything in order: what is on screen, what runs, what is stored, the window."""
+    front.window.setEnabled(False)
+    await shell.work.show(None, None)
+    await front.scope.close()
+    await desk.close()
+    front.window.allow_close()
+    front.layout.save()

@@ -1,0 +1,44 @@
+"""The sample projects: copied out of the resources, listed as workspaces, approved for their copy only."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.tool import ANY, Rule
+from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import Registry
+
+SAMPLES = ("tidewatch", "pagemill")
+DEMO_MODEL = "demo/offline"
+DEMO_POLICY = Policy(handover_cooldown_s=5)
+_RULES = (Rule("run_command", ANY), Rule("write_file", ANY), Rule("edit_file", ANY))
+
+
+def add_sample(registry: Registry, folder: Path, name: str) -> WorkspaceRecord:
+    """Copy a sample project under `folder` unless it is there, and list it with its visible rules.
+
+    Raises HelixError when the copy cannot be made.
+    """
+    place = folder / name
+    try:
+        if not place.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(resources_dir() / "demo" / name, place)
+    except OSError as error:
+        raise HelixError(
+            "The sample project could not be copied.", f"{error}.", f"Make room in {folder}, or free it."
+        ) from error
+    known = registry.at(place)
+    record = registry.add(place, demo=True)
+    if known is None:
+        now = registry.clock()
+        rules = tuple(msgspec.structs.replace(rule, saved=now) for rule in _RULES)
+        record = registry.change(record.id, rules=rules, model=DEMO_MODEL)
+        registry.save_policy(record.id, DEMO_POLICY)
+    return record
