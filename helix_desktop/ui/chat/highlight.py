@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -45,8 +46,11 @@ def colored_runs(code: str, language: str) -> Iterator[Colored]:
     if lexer is None or len(code) > _LARGEST:
         return
     line = column = 0
+    roles: dict[object, str] = {}
     for kind, value in lexer.get_tokens(code):
-        role = _role(str(kind))
+        role = roles.get(kind)
+        if role is None:
+            role = roles[kind] = _role(str(kind))
         for number, part in enumerate(value.split("\n")):
             if number:
                 line, column = line + 1, 0
@@ -165,6 +169,7 @@ def _role(kind: str) -> str:
     return next((role for prefix, role in _ROLES if kind.startswith(prefix)), "")
 
 
+@lru_cache(maxsize=32)
 def _lexer(language: str) -> Lexer | None:
     from pygments.lexers import find_lexer_class_for_filename, get_lexer_by_name
     from pygments.util import ClassNotFound

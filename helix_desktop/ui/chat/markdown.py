@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from markdown_it import MarkdownIt
@@ -92,12 +93,23 @@ class _Parser(MarkdownIt):
         return True
 
 
+@cache
+def _markdown_parser() -> MarkdownIt:
+    """Made once, since that takes longer than reading a message; it keeps nothing between texts."""
+    parser = _Parser("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return parser.disable(["html_block", "html_inline"])
+
+
+@cache
+def _typed_parser() -> MarkdownIt:
+    return MarkdownIt("zero").enable(["fence", "backticks"])
+
+
 class MarkdownReader:
     """Parses text; keeps the link references it has met, so that a stream can use them later."""
 
     def __init__(self) -> None:
-        self._parser = _Parser("commonmark", {"html": False}).enable(["table", "strikethrough"])
-        self._parser.disable(["html_block", "html_inline"])
+        self._parser = _markdown_parser()
         self.references: dict[str, Any] = {}
 
     def read(self, text: str) -> list[Chunk]:
@@ -113,9 +125,8 @@ def read_markdown(text: str) -> list[Chunk]:
 
 def read_typed(text: str) -> list[Chunk]:
     """The chunks of what a person typed: only code is marked up, every other sign stays as typed."""
-    parser = MarkdownIt("zero").enable(["fence", "backticks"])
     chunks = []
-    for group in _top_level(parser.parse(text)):
+    for group in _top_level(_typed_parser().parse(text)):
         chunk = _chunk(group)
         chunks.append(replace(chunk, blocks=tuple(_keep_lines(block) for block in chunk.blocks)))
     return chunks
@@ -265,6 +276,9 @@ def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
     depth = {"bold": 0, "italic": 0, "strike": 0}
     link = ""
     for token in tokens:
+        if token.type == "text" and not link and not any(depth.values()):
+            yield from _plain_words(token.content)
+            continue
         name, _, edge = token.type.rpartition("_")
         if name in _STYLES:
             depth[_STYLES[name]] += 1 if edge == "open" else -1
@@ -273,6 +287,13 @@ def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
         else:
             style = Span("", depth["bold"] > 0, depth["italic"] > 0, depth["strike"] > 0, link=link)
             yield from _words(token, style)
+
+
+def _plain_words(text: str) -> Iterable[Span]:
+    if "http" in text:
+        yield from _own_links((Span(text),))
+    elif text:
+        yield Span(text)
 
 
 def _words(token: Token, style: Span) -> Iterable[Span]:
@@ -287,20 +308,21 @@ def _words(token: Token, style: Span) -> Iterable[Span]:
             yield replace(style, text="\n")
         case "image":
             target = allowed_link(str(token.attrs.get("src", "")))
-            yield replace(
-                style, text=f"[image: {token.content or 'no description'}]", link=target or style.link
-            )
+            words = f"[image: {token.content or 'no description'}]"
+            yield replace(style, text=words, link=target or style.link)
 
 
 def _own_links(spans: Iterable[Span]) -> Iterable[Span]:
     """Bare web addresses in plain runs become links of their own."""
     for span in spans:
+        if span.link or span.code or "http" not in span.text:
+            yield span
+            continue
         at = 0
-        if not span.link and not span.code:
-            for match in _BARE_LINK.finditer(span.text):
-                if match.start() > at:
-                    yield replace(span, text=span.text[at : match.start()])
-                yield replace(span, text=match.group(), link=match.group())
-                at = match.end()
+        for match in _BARE_LINK.finditer(span.text):
+            if match.start() > at:
+                yield replace(span, text=span.text[at : match.start()])
+            yield replace(span, text=match.group(), link=match.group())
+            at = match.end()
         if at < len(span.text):
             yield replace(span, text=span.text[at:])

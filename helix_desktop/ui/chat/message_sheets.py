@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -45,6 +46,7 @@ class _Stack:
         self.parts: list[Part] = []
         self._blocks: list[Block] = []
         self._bottoms: list[float] = []
+        self._hots: list[Sequence[Hot]] = []
 
     def add(self, block: Block) -> Part:
         """Put the part of a block at the end."""
@@ -55,13 +57,13 @@ class _Stack:
 
     def cut(self, count: int) -> None:
         """Keep the first parts only."""
-        del self.parts[count:], self._blocks[count:], self._bottoms[count:]
+        del self.parts[count:], self._blocks[count:], self._bottoms[count:], self._hots[count:]
 
     def arrange(self, x: float, y: float, width: float, kept: int = 0) -> float:
         """Place the parts below each other, the first `kept` stay where they are; the bottom."""
         kept = min(kept, len(self._bottoms))
         bottom = self._bottoms[kept - 1] if kept else y
-        del self._bottoms[kept:]
+        del self._bottoms[kept:], self._hots[kept:]
         for at in range(kept, len(self.parts)):
             part = self.parts[at]
             top = bottom + self._studio.look.px(
@@ -71,18 +73,20 @@ class _Stack:
             part.move(x, top)
             bottom = top + height
             self._bottoms.append(bottom)
+            self._hots.append(part.hots(f"{at}:"))
         return bottom
 
     def hots(self) -> list[Hot]:
         """The places of all parts."""
-        return [hot for at, part in enumerate(self.parts) for hot in part.hots(f"{at}:")]
+        return [hot for hots in self._hots for hot in hots]
 
     def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece]) -> None:
         """Draw the parts that are in sight."""
-        for at, part in enumerate(self.parts):
-            bottom = self._bottoms[at]
-            if bottom >= paint.clip.top() and bottom - part.height <= paint.clip.bottom():
-                part.paint(painter, paint, texts, f"{at}:")
+        for at in range(bisect_left(self._bottoms, paint.clip.top()), len(self.parts)):
+            part = self.parts[at]
+            if self._bottoms[at] - part.height > paint.clip.bottom():
+                break
+            part.paint(painter, paint, texts, f"{at}:")
 
     def copy_of(self, hot: str) -> str | None:
         """The source of the code whose Copy button has a name."""

@@ -10,6 +10,9 @@ from PySide6.QtCore import QObject, Signal
 from helix_desktop.ui.chat.rows import AssistantRow, Row
 
 
+_RECENT = 256  # rows that are searched from the end before all keys are gathered
+
+
 class ChatModel(QObject):
     """Rows in order, found by index or by key; tells the view what changed."""
 
@@ -22,7 +25,7 @@ class ChatModel(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Row] = []
-        self._index: dict[str, int] = {}
+        self._index: dict[str, int] | None = None
         self._arriving: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
@@ -45,41 +48,44 @@ class ChatModel(QObject):
 
     def index_of(self, key: str) -> int | None:
         """Where the row of a key stands, or None."""
-        return self._index.get(key)
+        if self._index is None:
+            # What is asked for after opening stands at the end; 100,000 keys take longer than a frame.
+            for at in range(len(self._rows) - 1, max(-1, len(self._rows) - _RECENT), -1):
+                if self._rows[at].key == key:
+                    return at
+        return self._keys().get(key)
 
     def reset(self, rows: Iterable[Row]) -> None:
-        """Show other rows; ValueError when two of them share a key."""
-        fresh = list(rows)
-        index = {row.key: at for at, row in enumerate(fresh)}
-        if len(index) != len(fresh):
-            raise ValueError("two rows share a key")
-        self._rows, self._index = fresh, index
+        """Show other rows, whose keys differ."""
+        self._rows, self._index = list(rows), None
         self._arriving.clear()
         self.rows_reset.emit()
 
     def append(self, row: Row) -> None:
         """Add a row at the end; ValueError when its key is taken."""
-        if row.key in self._index:
+        keys = self._keys()
+        if row.key in keys:
             raise ValueError(f"the key {row.key!r} is taken")
-        self._index[row.key] = len(self._rows)
+        keys[row.key] = len(self._rows)
         self._rows.append(row)
         self.row_appended.emit(len(self._rows) - 1)
 
     def replace(self, key: str, row: Row) -> None:
         """Put a row in the place of another; KeyError when the key is unknown."""
-        at = self._index[key]
+        at = self._at(key)
         if row.key != key:
-            if row.key in self._index:
+            keys = self._keys()
+            if row.key in keys:
                 raise ValueError(f"the key {row.key!r} is taken")
-            del self._index[key]
-            self._index[row.key] = at
+            del keys[key]
+            keys[row.key] = at
         self._arriving.pop(key, None)
         self._rows[at] = row
         self.row_changed.emit(at)
 
     def stream(self, key: str, delta_text: str) -> None:
         """Add arriving text to an answer; KeyError when the key is unknown, TypeError when no answer."""
-        at = self._index[key]
+        at = self._at(key)
         if not isinstance(self._rows[at], AssistantRow):
             raise TypeError(f"the row {key!r} is no answer, so text cannot be added")
         if delta_text:
@@ -97,14 +103,26 @@ class ChatModel(QObject):
     def remove_last(self) -> None:
         """Take the last row away; IndexError when there is none."""
         row = self._rows.pop()
-        del self._index[row.key]
+        if self._index is not None:
+            del self._index[row.key]
         self._arriving.pop(row.key, None)
         self.last_removed.emit(len(self._rows))
+
+    def _at(self, key: str) -> int:
+        at = self.index_of(key)
+        if at is None:
+            raise KeyError(key)
+        return at
+
+    def _keys(self) -> dict[str, int]:
+        if self._index is None:
+            self._index = {row.key: at for at, row in enumerate(self._rows)}
+        return self._index
 
     def _settle(self, row: Row) -> Row:
         deltas = self._arriving.pop(row.key)
         if not isinstance(row, AssistantRow):
             return row
         settled = replace(row, text=row.text + "".join(deltas))
-        self._rows[self._index[row.key]] = settled
+        self._rows[self._at(row.key)] = settled
         return settled

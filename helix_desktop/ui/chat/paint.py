@@ -43,6 +43,8 @@ class Paint:
 
     def marks_of(self, texts: Sequence[TextPiece], piece: TextPiece) -> Sequence[Mark]:
         """The marks that lie over one text."""
+        if not self.marks:
+            return ()
         return next((self.marks.get(at, ()) for at, text in enumerate(texts) if text is piece), ())
 
 

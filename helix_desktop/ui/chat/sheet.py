@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
@@ -80,24 +81,23 @@ class Sheet(ABC):
 
     def text_at(self, x: float, y: float) -> TextPiece | None:
         """The text at a point, or None."""
-        return next((text for text in self.texts if text.rect.contains(QPointF(x, y))), None)
+        at = bisect_right(self.texts, y, key=_top) - 1
+        if at >= 0 and self.texts[at].rect.contains(QPointF(x, y)):
+            return self.texts[at]
+        return None
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
         """The text, by number, and the position in it that lie nearest to a point; (0, 0) without texts."""
-        best, distance = 0, float("inf")
-        for number, text in enumerate(self.texts):
-            rect = text.rect
-            away = max(rect.top() - y, y - rect.bottom(), 0.0) * 1000 + max(
-                rect.left() - x, x - rect.right(), 0.0
-            )
-            if away < distance:
-                best, distance = number, away
         if not self.texts:
             return 0, 0
-        text = self.texts[best]
+        at = max(0, bisect_right(self.texts, y, key=_top) - 1)
+        text = self.texts[at]
+        below = y - (text.y + text.height)
+        if at + 1 < len(self.texts) and below > self.texts[at + 1].y - y:
+            return at + 1, 0
         if y < text.y:
-            return best, 0
-        return best, (text.length if y > text.y + text.height else text.hit(x, y))
+            return at, 0
+        return at, (text.length if below > 0 else text.hit(x, y))
 
     def copy_of(self, hot: str) -> str | None:
         """What a Copy button puts on the clipboard, or None when the place is no such button."""
@@ -110,3 +110,7 @@ class Sheet(ABC):
     @abstractmethod
     def _paint(self, painter: QPainter, paint: Paint) -> None:
         """Draw everything but the focus ring."""
+
+
+def _top(text: TextPiece) -> float:
+    return text.y

@@ -94,7 +94,7 @@ def _text_point(view: ChatView, key: str, words: str, after: bool = False) -> QP
             block = text.document.findBlock(position)
             line = block.layout().lineForTextPosition(position - block.position())
             across = line.cursorToX(position - block.position())
-            x = across[0] if isinstance(across, tuple) else across
+            x = float(across[0] if isinstance(across, tuple) else across)  # type: ignore[arg-type]  # a number
             rect = text.line_rect(position)
             return widget.pos() + QPoint(6, 0) + QPointF(text.x + x, rect.center().y()).toPoint()
     raise AssertionError(f"{words!r} is not shown")
@@ -387,7 +387,8 @@ def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: Cha
     assert view.board.sheets.is_open("t", "card")
     with qtbot.waitSignal(view.find_finished):
         view.find_text("needle", -1)
-    assert view.finder.current is not None and view.finder.current[0].row == 70
+    assert view.finder.current is not None
+    assert view.finder.current[0].row == 70
     with qtbot.waitSignal(view.find_finished) as none:
         view.find_text("not there at all")
     assert none.args == [False]
