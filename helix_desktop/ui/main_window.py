@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
     QMainWindow,
-    QSplitter,
     QStackedWidget,
     QWidget,
 )
@@ -24,6 +23,7 @@ from helix_desktop.ui.frame.jobs import JobLines
 from helix_desktop.ui.frame.keyboard import connect_editing, focus_next
 from helix_desktop.ui.frame.keys import KeysDialog
 from helix_desktop.ui.frame.menus import fill_menu_bar, more_menu
+from helix_desktop.ui.frame.panes import LayoutMemory, Panes
 from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
 from helix_desktop.ui.sidebar.rail import Rail
 from helix_desktop.ui.sidebar.rows import WorkspaceRow
@@ -34,15 +34,14 @@ from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.top_bar import TopBar
 from helix_desktop.ui.widgets import column, retint
 
+__all__ = ["LayoutMemory", "MainWindow", "Pages", "Place", "Themed"]
+
 Place = Literal["welcome", "missing", "empty", "work"]
 """What the centre shows: first run, a missing folder, a workspace without an open session, or a session."""
 
-_INSPECTOR_NEEDS_PX = 1120
-_SIDEBAR_NEEDS_PX = 760
 _DOUBLE_ESC_MS = 700
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
-_FIRST_WIDTHS = (272, 826, 278)
 
 
 @runtime_checkable
@@ -61,14 +60,6 @@ class Pages:
     cache: QWidget
     timeline: QWidget
     inspector: QWidget
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutMemory:
-    """Where the window keeps sizes: by key, as bytes; `recall` gives b"" for what it does not know."""
-
-    recall: Callable[[str], bytes]
-    remember: Callable[[str, bytes], None]
 
 
 class MainWindow(QMainWindow):
@@ -92,8 +83,6 @@ class MainWindow(QMainWindow):
         self._may_close = False
         self._last_esc: int | None = None
         self._place: Place = "welcome"
-        self._inspector_wanted = memory.recall("inspector") != b"off"
-        self._sidebar_wanted = memory.recall("sidebar") != b"off"
         self._theme = LIGHT
         self._pages = {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
         self._handed_in = (pages.chat, pages.cache, pages.timeline, pages.inspector)
@@ -105,16 +94,15 @@ class MainWindow(QMainWindow):
         self._work = QStackedWidget()
         self._centre = QStackedWidget()
         self._inspector = QFrame()
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._arrange(pages.inspector)
+        self._panes = self._arrange(pages.inspector)
         self.switcher = Switcher(self)
-        self._keys = KeysDialog(self)
+        self._keys: KeysDialog | None = None
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
         self._restore()
         self.show_place("welcome")
 
-    def _arrange(self, inspector: QWidget) -> None:
+    def _arrange(self, inspector: QWidget) -> Panes:
         for page in self._pages.values():
             self._work.addWidget(page)
         for place in (self.welcome, self.missing, self.no_session, self._work):
@@ -126,27 +114,25 @@ class MainWindow(QMainWindow):
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(240)
         self._inspector.setLayout(column(inspector))
-        for pane in (self.sidebar, centre, self._inspector):
-            self._splitter.addWidget(pane)
-        self._splitter.setHandleWidth(1)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.setStretchFactor(1, 1)
+        panes = Panes(self.sidebar, centre, self._inspector, self._memory)
         root = QWidget()
         line = QHBoxLayout(root)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(0)
         line.addWidget(self.rail)
-        line.addWidget(self._splitter, 1)
+        line.addWidget(panes, 1)
         self.setCentralWidget(root)
+        return panes
 
     def _connect(self) -> None:
         actions, bar = self.commands, self.top_bar
         actions.close.triggered.connect(self.close)
         actions.switch_workspace.triggered.connect(self.switcher.open)
-        actions.toggle_sidebar.triggered.connect(self.set_sidebar)
-        actions.toggle_inspector.triggered.connect(self.set_inspector)
+        actions.toggle_sidebar.triggered.connect(self._panes.want_sidebar)
+        actions.toggle_inspector.triggered.connect(self._panes.want_inspector)
+        self._panes.shown.connect(self._show_panes)
         actions.next_pane.triggered.connect(self.focus_next_pane)
-        actions.keys.triggered.connect(self._keys.show)
+        actions.keys.triggered.connect(self._show_keys)
         actions.stop.triggered.connect(self.stop_requested)
         for page, action in zip(
             self._pages, (actions.show_chat, actions.show_cache, actions.show_timeline), strict=True
@@ -167,12 +153,9 @@ class MainWindow(QMainWindow):
 
     def _restore(self) -> None:
         self.resize(*_FIRST_SIZE)
-        self._splitter.setSizes(list(_FIRST_WIDTHS))
-        geometry, widths = self._memory.recall("geometry"), self._memory.recall("splitter")
+        geometry = self._memory.recall("geometry")
         if geometry:
             self.restoreGeometry(QByteArray(geometry))
-        if widths:
-            self._splitter.restoreState(QByteArray(widths))
 
     def follow(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""
@@ -227,7 +210,8 @@ class MainWindow(QMainWindow):
         self._centre.setCurrentWidget(pages[place])
         for action in self.commands.for_session():
             action.setEnabled(place == "work")
-        self._lay_out()
+        self.commands.toggle_inspector.setEnabled(place == "work")
+        self._panes.offer(sidebar=place != "welcome", inspector=place == "work")
 
     def show_page(self, name: str) -> None:
         """Show chat, cache or timeline."""
@@ -238,18 +222,6 @@ class MainWindow(QMainWindow):
     def page(self) -> str:
         """The page that is shown: chat, cache or timeline."""
         return next(name for name, page in self._pages.items() if page is self._work.currentWidget())
-
-    def set_sidebar(self, shown: bool) -> None:
-        """Show or hide the sidebar, and remember it."""
-        self._sidebar_wanted = shown
-        self._memory.remember("sidebar", b"on" if shown else b"off")
-        self._apply_panes(shown, self._inspector.isVisibleTo(self))
-
-    def set_inspector(self, shown: bool) -> None:
-        """Show or hide the inspector, and remember it."""
-        self._inspector_wanted = shown
-        self._memory.remember("inspector", b"on" if shown else b"off")
-        self._apply_panes(self.sidebar.isVisibleTo(self), shown)
 
     def focus_next_pane(self) -> None:
         """Move the keyboard to the next pane that is shown: rail, sidebar, centre, inspector."""
@@ -263,9 +235,10 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout and ask; close only when it was allowed."""
         self._memory.remember("geometry", bytes(self.saveGeometry().data()))
-        self._memory.remember("splitter", bytes(self._splitter.saveState().data()))
+        self._panes.save()
         if self._may_close:
-            self._keys.close()
+            if self._keys is not None:
+                self._keys.close()
             event.accept()
             return
         event.ignore()
@@ -288,40 +261,16 @@ class MainWindow(QMainWindow):
         if second and self.commands.stop.isEnabled():
             self.stop_requested.emit()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Leave the switcher with a click beside it."""
-        self.switcher.hide()
-        super().mousePressEvent(event)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold panes away where the centre would become too narrow."""
         super().resizeEvent(event)
-        before, now = event.oldSize().width(), self.width()
-        crossed = any((before < edge) != (now < edge) for edge in (_INSPECTOR_NEEDS_PX, _SIDEBAR_NEEDS_PX))
-        if crossed:
-            self._lay_out()
-        if self.switcher.isVisible():
-            self.switcher.open()
+        self._panes.fit(self.width())
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Leave the switcher when another window comes to the front."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
-            self.switcher.hide()
+    def _show_keys(self) -> None:
+        self._keys = self._keys or KeysDialog(self)
+        self._keys.show()
 
-    def _lay_out(self) -> None:
-        """Show the panes that are wanted, as far as there is room."""
-        self._apply_panes(
-            self._sidebar_wanted and self.width() >= _SIDEBAR_NEEDS_PX,
-            self._inspector_wanted and self.width() >= _INSPECTOR_NEEDS_PX,
-        )
-
-    def _apply_panes(self, sidebar: bool, inspector: bool) -> None:
-        working = self._place == "work"
-        sidebar = sidebar and self._place != "welcome"
-        self.sidebar.setVisible(sidebar)
-        self._inspector.setVisible(inspector and working)
+    def _show_panes(self, sidebar: bool, inspector: bool) -> None:
         self.top_bar.sidebar.setVisible(not sidebar and self._place != "welcome")
         self.commands.toggle_sidebar.setChecked(sidebar)
-        self.commands.toggle_inspector.setChecked(inspector and working)
-        self.commands.toggle_inspector.setEnabled(working)
+        self.commands.toggle_inspector.setChecked(inspector)

@@ -247,7 +247,7 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
 
 def apply(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None:
     """Give the whole application a theme and a text size in pixels; may be called again at any time."""
-    if app.style().name() != "fusion":
+    if not app.styleSheet():  # later the style is a wrapper of Qt whose name says nothing
         app.setStyle("Fusion")
     app.setFont(fonts.base(text_px))
     app.setPalette(palette(theme))
@@ -267,7 +267,10 @@ class Appearance(QObject):
     changed = Signal(object)
 
     def __init__(self, app: QApplication, mode: Mode = "system", text_px: int = fonts.BASE_PX) -> None:
-        """Apply the mode at once; in "system" mode follow the desktop from now on."""
+        """Apply the mode at once; in "system" mode follow the desktop from now on.
+
+        Make it after the window is built: widgets that grow under a style sheet are styled at every step.
+        """
         super().__init__(app)
         self._app = app
         self._mode: Mode = mode

@@ -13,7 +13,7 @@ from helix_desktop.ui.frame.gauge import GaugePill
 from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, SessionHeader, messages_text
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import Badge, Dot, ElidedLabel, IconButton, column, row
+from helix_desktop.ui.widgets import ICON_GAP_PX, Badge, Dot, ElidedLabel, IconButton, column, row
 
 PageName = Literal["chat", "cache", "timeline"]
 PAGES: tuple[tuple[PageName, str, str], ...] = (
@@ -25,8 +25,8 @@ DEMO_BADGE = "Offline demo model"
 
 _TITLE_PX = (120, 232)
 """Least and most room in pixels that the title keeps before anything else is shortened."""
-_SEGMENT_PX = 35
-_WORD_GAP_PX = 4
+_SEGMENT_PX = 39
+_WORD_GAP_PX = 2
 
 
 class EditableTitle(QStackedWidget):
@@ -109,7 +109,7 @@ class PageSwitch(QFrame):
             button.setCheckable(True)
             button.setAutoDefault(False)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setIconSize(QSize(15, 15))
+            button.setIconSize(QSize(15 + ICON_GAP_PX, 15))
             button.setAccessibleName(text)
             button.clicked.connect(lambda _=False, page=name: self.chosen.emit(page))
             self._group.addButton(button)

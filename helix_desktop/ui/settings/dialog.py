@@ -12,7 +12,7 @@ from helix_desktop.ui.icons import icon
 from helix_desktop.ui.settings.pages import AboutPage, AppearancePage, PermissionsPage, PolicyPage
 from helix_desktop.ui.settings.providers import ProvidersPage
 from helix_desktop.ui.theme import Theme
-from helix_desktop.ui.widgets import PushButton, column, label, row
+from helix_desktop.ui.widgets import ICON_GAP_PX, PushButton, column, label, row
 
 SettingsPage = Literal["providers", "appearance", "policy", "permissions", "about"]
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
@@ -85,4 +85,4 @@ class SettingsDialog(QDialog):
         """Take the colours of a theme."""
         for name, _, icon_name in _NAV:
             self._buttons[name].setIcon(icon(icon_name, theme.muted, 16))
-            self._buttons[name].setIconSize(QSize(16, 16))
+            self._buttons[name].setIconSize(QSize(16 + ICON_GAP_PX, 16))

@@ -24,7 +24,7 @@ class Field(QWidget):
         words = label(name, "muted", wrap=True)
         words.setFixedWidth(_LABEL_PX)
         words.setBuddy(control)
-        words.setMargin(6)
+        words.setContentsMargins(0, 6, 0, 6)
         if not control.accessibleName():
             control.setAccessibleName(name)
         line = row(control, gap=6)

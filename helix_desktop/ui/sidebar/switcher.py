@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QFrame,
@@ -25,6 +35,11 @@ from helix_desktop.ui.widgets import PushButton, SearchField, column, label, row
 _ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 _ROW_PX = 50
 _WIDTH_PX = 560
+_ELSEWHERE = {
+    True: {QEvent.Type.FocusOut},
+    False: {QEvent.Type.MouseButtonPress, QEvent.Type.WindowDeactivate},
+}
+"""Events that end the switcher: of its search field, and of the window behind it."""
 
 
 class _Delegate(QStyledItemDelegate):
@@ -135,6 +150,19 @@ class Switcher(QFrame):
         shadow.setColor(QColor(0, 0, 0, 70))  # a shadow is black in both themes
         self.setGraphicsEffect(shadow)
         self.hide()
+        parent.installEventFilter(self)
+        self.search.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave when the user goes elsewhere; stay in the middle when the window changes its size."""
+        kind = event.type()
+        if not self.isVisible():
+            return False
+        if watched is self._window and kind == QEvent.Type.Resize:
+            self._place()
+        elif kind in _ELSEWHERE[watched is self.search]:
+            self.hide()
+        return False
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
         """Know these workspaces, in the order to list them."""

@@ -90,13 +90,13 @@ def test_splitter_widths_come_back(qtbot: QtBot, kept: dict[str, bytes]) -> None
         return made
 
     first = opened()
-    first._splitter.setSizes([333, 700, 343])
-    widths = first._splitter.sizes()
+    first._panes.setSizes([333, 700, 343])
+    widths = first._panes.sizes()
     first.allow_close()
     del kept["geometry"]  # the screen of a test is smaller than the window
 
     second = opened()
-    assert second._splitter.sizes() == widths
+    assert second._panes.sizes() == widths
     second.allow_close()
 
 
