@@ -171,6 +171,12 @@ def rows_of_all_kinds() -> list[Row]:
         ),
         ToolRow("t7", "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
         ToolRow("t8", "c8", "mcp__db__query", "select 1", "approval"),
+    ]
+    return rows + _rows_of_the_program(at)
+
+
+def _rows_of_the_program(at: int) -> list[Row]:
+    return [
         ApprovalRow(
             "p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"
         ),
@@ -199,7 +205,6 @@ def rows_of_all_kinds() -> list[Row]:
         AssistantRow("b2", "I stopped half", at, "Haiku", stopped=True),
         AssistantRow("b3", "", at, "Haiku", streaming=True),
     ]
-    return rows
 
 
 def scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[QWidget, ChatView]:

@@ -28,7 +28,7 @@ class Arrivals(QObject):
         self._timer.timeout.connect(self.flush)
         model = board.model
         model.row_appended.connect(self._appended)
-        model.last_removed.connect(self._removed)
+        model.row_removed.connect(self._removed)
         model.row_changed.connect(self._changed)
         model.row_streamed.connect(self._streamed)
 
@@ -52,8 +52,8 @@ class Arrivals(QObject):
             board.unseen += 1
         board.refresh()
 
-    def _removed(self) -> None:
-        self._board.flow.heights.pop()
+    def _removed(self, index: int) -> None:
+        self._board.flow.remove(index)
         self._board.unseen = max(0, self._board.unseen - 1)
         self._board.refresh()
 

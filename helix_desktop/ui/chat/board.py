@@ -7,8 +7,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar, QWidget
 
+from helix_desktop.ui.chat.column import Column
 from helix_desktop.ui.chat.flow import Flow
-from helix_desktop.ui.chat.look import COLUMN, MARGIN, Look
+from helix_desktop.ui.chat.look import Look
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.row_widget import Deck, Host, RowWidget
 from helix_desktop.ui.chat.sheet import Sheet
@@ -42,6 +43,7 @@ class Board(QObject):
         self.unseen = 0
         self.tick = 0
         self.deck: Deck | None = None
+        self.column = Column(viewport, sheets)
         self._viewport = viewport
         self._bar = bar
         self._syncing = False
@@ -58,25 +60,9 @@ class Board(QObject):
         return self.sheets.look
 
     @property
-    def width(self) -> float:
-        """Width of the column, pixels."""
-        margin = MARGIN if self._viewport.width() > COLUMN else MARGIN / 2
-        return max(120.0, min(self.look.px(COLUMN), self._viewport.width() - 2 * margin))
-
-    @property
-    def left(self) -> float:
-        """Left edge of the column in the viewport, pixels."""
-        return float(round((self._viewport.width() - self.width) / 2))
-
-    @property
-    def view_height(self) -> int:
-        """Height of the viewport, pixels."""
-        return self._viewport.height()
-
-    @property
     def at_end(self) -> bool:
         """Whether the end of the last row is in sight."""
-        return self.flow.at_end(self._viewport.height())
+        return self.flow.at_end(self.column.height)
 
     def reset(self) -> None:
         """Show the model's rows from their end."""
@@ -84,6 +70,11 @@ class Board(QObject):
         self.flow.reset([ESTIMATES[type(row)] for row in self.model.shapes()])
         self.unseen = 0
         self.go_to_end()
+
+    def repaint(self) -> None:
+        """Paint all visible rows again."""
+        if self.deck is not None:
+            self.deck.update()
 
     def refresh(self) -> None:
         """Lay out again; stays at the end when it follows, else keeps the first visible row still."""
@@ -120,7 +111,7 @@ class Board(QObject):
             return
         value = self._bar.value()
         by = value - self._shown_value
-        if abs(by) <= 2 * self._viewport.height() and 0 < value < self._bar.maximum():
+        if abs(by) <= 2 * self.column.height and 0 < value < self._bar.maximum():
             self.scroll_by(by)
             return
         if by < 0:
@@ -143,7 +134,7 @@ class Board(QObject):
     def uncover(self, index: int) -> None:
         """Scroll as little as is needed to have a row, or its top, in sight."""
         placed = next((row for row in self.flow.placed if row.row == index), None)
-        room = self._viewport.height() - 8
+        room = self.column.height - 8
         if placed is None:
             self.show_row(index, room / 3)
         elif placed.y < 0 or placed.y + placed.height > room:
@@ -163,7 +154,7 @@ class Board(QObject):
     def sheet(self, index: int) -> Sheet:
         """The sheet of a row, laid out for the column."""
         sheet = self.sheets.get(index)
-        sheet.layout(self.width)
+        sheet.layout(self.column.width)
         return sheet
 
     def locate(self, point: QPointF) -> Located | None:
@@ -177,21 +168,21 @@ class Board(QObject):
             placed = row
         sheet = self.sheet(placed.row)
         top = placed.y + self.sheets.gap(placed.row)
-        return Located(placed.row, sheet, point.x() - self.left, point.y() - top)
+        return Located(placed.row, sheet, point.x() - self.column.left, point.y() - top)
 
     def _measure(self, index: int) -> float:
         return self.sheets.gap(index) + self.sheet(index).height
 
     def _lay(self) -> None:
-        placed = self.flow.layout(self._viewport.height())
+        placed = self.flow.layout(self.column.height)
         rows = [(row, self.sheets.get(row.row), self.sheets.gap(row.row)) for row in placed]
         if self.deck is not None:
-            self.deck.place(rows, self.left)
+            self.deck.place(rows, self.column.left)
         self._sync_bar()
         self.moved.emit()
 
     def _sync_bar(self) -> None:
-        height = self._viewport.height()
+        height = self.column.height
         self._syncing = True
         self._bar.setRange(0, round(self.flow.limit(height)))
         self._bar.setPageStep(height)

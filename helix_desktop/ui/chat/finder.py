@@ -116,5 +116,5 @@ class Finder(QObject):
     def _reveal(self, spot: Spot) -> None:
         sheet = self._board.sheet(spot.row)
         line = sheet.texts[spot.text].line_rect(spot.position)
-        third = self._board.view_height / 3
+        third = self._board.column.height / 3
         self._board.show_row(spot.row, third - line.y())

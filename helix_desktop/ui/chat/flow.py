@@ -52,6 +52,14 @@ class Flow:
         self.heights = HeightIndex(estimates)
         self.anchor, self.offset, self.placed = 0, 0.0, []
 
+    def remove(self, index: int) -> None:
+        """A row has gone; what is read stays where it is."""
+        self.heights.remove(index)
+        if index < self.anchor:
+            self.anchor -= 1
+        elif index == self.anchor:
+            self.offset = min(self.offset, 0.0)
+
     def scroll_by(self, pixels: float) -> None:
         """Move on by pixels; negative is towards the top."""
         self.offset += pixels

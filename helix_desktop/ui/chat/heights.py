@@ -39,13 +39,14 @@ class HeightIndex:
         self._sums[-1] += height
         self.total += height
 
-    def pop(self) -> None:
-        """Take the last row away."""
-        height = self._heights.pop()
-        self._sums[-1] -= height
-        self.total -= height
-        if len(self._heights) % _BLOCK == 0:
-            self._sums.pop()
+    def remove(self, index: int) -> None:
+        """Take a row away; costs what stands after it."""
+        block = index // _BLOCK
+        del self._heights[index]
+        count = len(self._heights)
+        rest = (sum(self._heights[at : at + _BLOCK]) for at in range(block * _BLOCK, count, _BLOCK))
+        self._sums[block:] = array("d", rest)
+        self.total = sum(self._sums)
 
     def offset(self, index: int) -> float:
         """Distance from the top of all rows to the top of this one."""

@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.ui.chat.rows import AssistantRow, Row
 
-
 _RECENT = 256  # rows that are searched from the end before all keys are gathered
 
 
@@ -20,7 +19,7 @@ class ChatModel(QObject):
     row_appended = Signal(int)
     row_changed = Signal(int)
     row_streamed = Signal(int, str)
-    last_removed = Signal(int)
+    row_removed = Signal(int)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -94,19 +93,18 @@ class ChatModel(QObject):
 
     def remove(self, key: str) -> None:
         """Take a row away, wherever it stands; KeyError when the key is unknown."""
-        at = self._index[key]
-        if at == len(self._rows) - 1:
-            self.remove_last()
-            return
-        self.reset([*self._rows[:at], *self._rows[at + 1 :]])
+        at = self._at(key)
+        del self._rows[at]
+        self._arriving.pop(key, None)
+        if self._index is not None:
+            del self._index[key]
+            for after in range(at, len(self._rows)):
+                self._index[self._rows[after].key] = after
+        self.row_removed.emit(at)
 
     def remove_last(self) -> None:
         """Take the last row away; IndexError when there is none."""
-        row = self._rows.pop()
-        if self._index is not None:
-            del self._index[row.key]
-        self._arriving.pop(row.key, None)
-        self.last_removed.emit(len(self._rows))
+        self.remove(self._rows[-1].key)
 
     def _at(self, key: str) -> int:
         at = self.index_of(key)

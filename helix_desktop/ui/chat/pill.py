@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from helix_desktop.ui.chat.board import Board
 from helix_desktop.ui.chat.look import MEDIUM, SMALL, Look
 from helix_desktop.ui.icons import icon
 
@@ -34,16 +35,20 @@ class NewRowsPill(QPushButton):
             f"QPushButton:hover {{ background: {theme.accent_soft}; border-color: {theme.accent}; }}"
         )
 
-    def tell(self, unseen: int, shown: bool, area: QWidget) -> None:
-        """Say how many rows are new, or hide."""
+    def watch(self, board: Board, area: QWidget) -> None:
+        """Stand above the lower edge of an area while a board does not follow."""
+        board.moved.connect(lambda: self._tell(board.unseen, board.following or board.at_end, area))
+        self.clicked.connect(board.go_to_end)
+
+    def _tell(self, unseen: int, at_end: bool, area: QWidget) -> None:
         words = f"{unseen:,} new" if unseen else "Latest"
         if words != self.text():
             self.setText(words)
             self.setAccessibleName(f"{words}: go to the end of the conversation")
-        if shown:
+        if not at_end:
             size = self.sizeHint()
             corner = area.geometry()
             left = corner.x() + (corner.width() - size.width()) // 2
             self.setGeometry(left, corner.bottom() - size.height() - _LIFT, size.width(), size.height())
             self.raise_()
-        self.setVisible(shown)
+        self.setVisible(not at_end)

@@ -21,7 +21,8 @@ from PySide6.QtGui import (
 from helix_desktop.ui.chat.look import BODY, CODE, INDENT, SEMIBOLD, Look
 from helix_desktop.ui.chat.markdown import Alignment, Leaf, Prose, Span, Table
 from helix_desktop.ui.chat.plain import LINE_LIMIT, folded
-from helix_desktop.ui.chat.text_piece import Decor, Pill, TextPiece, new_document
+from helix_desktop.ui.chat.text_decor import Decor, Pill
+from helix_desktop.ui.chat.text_piece import TextPiece, new_document
 
 _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
 _LEADING = 134  # line height in per cent

@@ -67,6 +67,13 @@ class Stage(QObject):
         else:
             self._copy_code(index, hot)
 
+    def reset(self) -> None:
+        """The rows are others: nothing is selected, sought or clicked any more."""
+        self._selection.clear()
+        self._finder.clear()
+        self._pointer.last_index = -1
+        self._board.reset()
+
     def step_focus(self, forward: bool) -> bool:
         """Move the keyboard to the next place; leaves the conversation after the last one."""
         if not self.focus.step(forward):
@@ -80,15 +87,11 @@ class Stage(QObject):
             QGuiApplication.clipboard().setText(source)
             self._copied = (sheet.row.key, hot)
             self._copied_timer.start()
-            self._repaint()
+            self._board.repaint()
 
     def _forget_copied(self) -> None:
         self._copied = ("", "")
-        self._repaint()
-
-    def _repaint(self) -> None:
-        if self._board.deck is not None:
-            self._board.deck.update()
+        self._board.repaint()
 
     def _marks(self, index: int, sheet: Sheet) -> dict[int, list[Mark]]:
         look, theme = self._board.look, self._board.look.theme

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -18,27 +18,10 @@ from PySide6.QtGui import (
     QTextOption,
 )
 
-from helix_desktop.ui.chat.look import INDENT, Look
+from helix_desktop.ui.chat.look import Look
+from helix_desktop.ui.chat.text_decor import PLAIN, Decor, Pill, measure_pills, paint_decor, paint_pills
 
 _LINE_SEPARATOR = "\u2028"
-
-
-class Decor(NamedTuple):
-    """What is drawn beside a block: a list marker, quote bars, a rule; or that it continues a folded line."""
-
-    marker: str = ""
-    indent: int = 0
-    quote: int = 0
-    rule: bool = False
-    continues: bool = False
-
-
-class Pill(NamedTuple):
-    """A run of inline code, which gets a rounded ground."""
-
-    block: int
-    start: int
-    end: int
 
 
 class Mark(NamedTuple):
@@ -47,9 +30,6 @@ class Mark(NamedTuple):
     start: int
     end: int
     color: QColor
-
-
-PLAIN = Decor()
 
 
 def new_document(font: QFont, wrap_anywhere: bool = False) -> QTextDocument:
@@ -111,8 +91,10 @@ class TextPiece:
         local = clip.translated(-self.x, -self.y)
         painter.save()
         painter.translate(self.x, self.y)
-        self._paint_pills(painter)
-        self._paint_decor(painter)
+        if self.pills:
+            self._pill_rects = self._pill_rects or list(measure_pills(self.document, self.pills, self.look))
+            paint_pills(painter, self._pill_rects, self.look)
+        paint_decor(painter, self.document, self.decor, self.look)
         context = QAbstractTextDocumentLayout.PaintContext()
         context.clip = local
         context.palette = self.look.palette(self.color)
@@ -215,78 +197,3 @@ class TextPiece:
         selection.cursor = cursor
         selection.format = form
         return selection
-
-    def _paint_pills(self, painter: QPainter) -> None:
-        if not self.pills:
-            return
-        if self._pill_rects is None:
-            self._pill_rects = list(self._measure_pills())
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self.look.color(self.look.theme.inline_code))
-        for rect in self._pill_rects:
-            painter.drawRoundedRect(rect, 4.5, 4.5)
-
-    def _measure_pills(self) -> Iterable[QRectF]:
-        layout = self.document.documentLayout()
-        for pill in self.pills:
-            block = self.document.findBlockByNumber(pill.block)
-            origin = layout.blockBoundingRect(block).topLeft()
-            lines = block.layout()
-            for number in range(lines.lineCount()):
-                line = lines.lineAt(number)
-                start = max(pill.start, line.textStart())
-                end = min(pill.end, line.textStart() + line.textLength())
-                if start < end:
-                    left, right = _x(line.cursorToX(start)), _x(line.cursorToX(end))
-                    tall = self.look.px(18)
-                    top = line.y() + line.ascent() - self.look.px(13.2)
-                    yield QRectF(origin.x() + left - 3, origin.y() + top, right - left + 3, tall)
-
-    def _paint_decor(self, painter: QPainter) -> None:
-        for number, decor in self.decor.items():
-            if decor is not PLAIN and not decor.continues:
-                block = self.document.findBlockByNumber(number)
-                self._paint_beside(painter, block, decor)
-
-    def _paint_beside(self, painter: QPainter, block: QTextBlock, decor: Decor) -> None:
-        rect = self.document.documentLayout().blockBoundingRect(block)
-        line = block.layout().lineAt(0)
-        left = rect.x() + (line.x() if line.isValid() else 0)
-        theme, look = self.look.theme, self.look
-        painter.setPen(Qt.PenStyle.NoPen)
-        if decor.rule:
-            middle = rect.center().y()
-            painter.fillRect(
-                QRectF(rect.x(), middle, self.width - rect.x(), 1), look.color(theme.border_strong)
-            )
-        for level in range(decor.quote):
-            painter.setBrush(look.color(theme.border_strong))
-            bar = QRectF(INDENT * decor.indent + 16 * level, rect.y(), 3, rect.height())
-            painter.drawRoundedRect(bar, 1.5, 1.5)
-        if decor.marker:
-            baseline = rect.y() + line.y() + line.ascent()
-            self._paint_marker(painter, decor, left, baseline)
-
-    def _paint_marker(self, painter: QPainter, decor: Decor, left: float, baseline: float) -> None:
-        look, faint = self.look, self.look.color(self.look.theme.faint)
-        if decor.marker != "•":
-            painter.setFont(self.document.defaultFont())
-            painter.setPen(faint)
-            width = look.width(decor.marker, self.document.defaultFont())
-            painter.drawText(QPointF(left - width - look.px(7), baseline), decor.marker)
-            return
-        center = QPointF(left - look.px(12), baseline - look.px(5))
-        radius = look.px(2.4)
-        if decor.indent > 1:
-            painter.setPen(faint)
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            radius -= 0.4
-        else:
-            painter.setBrush(faint)
-        painter.drawEllipse(center, radius, radius)
-
-
-def _x(value: object) -> float:
-    """The x of cursorToX, which the binding returns alone or with its position."""
-    first = value[0] if isinstance(value, tuple) else value
-    return float(first) if isinstance(first, int | float) else 0.0

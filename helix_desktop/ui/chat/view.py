@@ -56,7 +56,7 @@ class ChatView(QAbstractScrollArea):
         self.highlighter = Highlighter(self)
         sheets = Sheets(model, Look(theme, 1.0, self.devicePixelRatioF()), self.highlighter)
         self.board = Board(model, sheets, self.viewport(), self.verticalScrollBar())
-        self._arrivals = Arrivals(self.board)
+        self.arrivals = Arrivals(self.board)
         self._selection = Selection(model, sheets)
         self.finder = Finder(self.board)
         self._pointer = Pointer(self.board, self._selection, self.viewport())
@@ -77,7 +77,7 @@ class ChatView(QAbstractScrollArea):
         self.setStyleSheet(_style(theme))
         if self.board.deck is not None:
             self.board.refresh()
-            self.board.deck.update()
+            self.board.repaint()
 
     def tint(self, theme: Theme) -> None:
         """The same as set_theme, as the window tells all its panes."""
@@ -92,10 +92,6 @@ class ChatView(QAbstractScrollArea):
         """Go to the end and stay there."""
         self.board.go_to_end()
 
-    def flush(self) -> None:
-        """Show streamed text that waits for the next 33 ms now."""
-        self._arrivals.flush()
-
     def jump_to(self, key: str) -> bool:
         """Bring the row of a key to the top; False when there is no such row."""
         index = self.board.model.index_of(key)
@@ -109,7 +105,7 @@ class ChatView(QAbstractScrollArea):
         An empty text ends finding and takes the marks away.
         """
         self.finder.find(text, direction)
-        self._repaint()
+        self.board.repaint()
 
     def selected_text(self) -> str:
         """The selected words, messages apart by an empty line."""
@@ -132,7 +128,7 @@ class ChatView(QAbstractScrollArea):
             self._selection.select_row(index)
         else:
             self._selection.select_all()
-        self._repaint()
+        self.board.repaint()
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Hand mouse events of the viewport to the pointer."""
@@ -183,7 +179,7 @@ class ChatView(QAbstractScrollArea):
             self.board.go_to_end()
         elif key == Qt.Key.Key_Escape and self._selection:
             self._selection.clear()
-            self._repaint()
+            self.board.repaint()
         else:
             super().keyPressEvent(event)
 
@@ -218,41 +214,26 @@ class ChatView(QAbstractScrollArea):
 
     def _connect(self) -> None:
         board, pointer, stage = self.board, self._pointer, self._stage
-        board.model.rows_reset.connect(self._reset)
-        board.moved.connect(self._moved)
+        board.model.rows_reset.connect(stage.reset)
+        board.model.row_removed.connect(self._selection.clear)
+        board.moved.connect(pointer.refresh)
         board.follow_changed.connect(self.follow_changed)
         pointer.link_activated.connect(self.link_activated)
         pointer.link_hovered.connect(self.link_hovered)
-        pointer.changed.connect(self._repaint)
+        pointer.changed.connect(board.repaint)
         stage.open_in_cache.connect(self.open_in_cache)
         stage.approval_decided.connect(self.approval_decided)
         stage.action_triggered.connect(self.action_triggered)
         stage.leave_requested.connect(self._leave)
         self.finder.finished.connect(self.find_finished)
-        self.finder.finished.connect(self._repaint)
-        self.highlighter.highlighted.connect(self._repaint)
-        self._pill.clicked.connect(board.go_to_end)
-
-    def _reset(self) -> None:
-        self._selection.clear()
-        self.finder.clear()
-        self._pointer.last_index = -1
-        self.board.reset()
-
-    def _moved(self) -> None:
-        self._pill.tell(
-            self.board.unseen, not self.board.following and not self.board.at_end, self.viewport()
-        )
-        self._pointer.refresh()
+        self.finder.finished.connect(board.repaint)
+        self.highlighter.highlighted.connect(board.repaint)
+        self._pill.watch(board, self.viewport())
 
     def _leave(self, forward: bool) -> None:
         self.setFocus(Qt.FocusReason.OtherFocusReason)
         if forward:
             super().focusNextPrevChild(True)
-
-    def _repaint(self) -> None:
-        if self.board.deck is not None:
-            self.board.deck.update()
 
 
 def _style(theme: Theme) -> str:

@@ -149,7 +149,7 @@ def test_a_streaming_answer_does_not_move_what_is_read(qtbot: QtBot, view: ChatV
     before = view.board.flow.placed[0]
     for _ in range(50):
         model.stream("s", "more words\n\n")
-    view.flush()
+    view.arrivals.flush()
     assert view.board.flow.placed[0] == before
 
 
@@ -344,7 +344,7 @@ def test_a_stream_ends_as_it_would_have_been_rendered_at_once(view: ChatView) ->
     for at in range(0, len(text), 7):
         model.stream("s", text[at : at + 7])
         if at % 3 == 0:
-            view.flush()
+            view.arrivals.flush()
     model.replace("s", AssistantRow("s", text))
     streamed, height = _rendered(view, 0), view.board.sheet(0).height
     model.reset([AssistantRow("s", text)])
@@ -365,7 +365,7 @@ def test_an_evicted_stream_loses_and_doubles_nothing(view: ChatView) -> None:
     view.board.sheets.drop("s")
     model.stream("s", "c")
     view.board.sheet(0)
-    view.flush()
+    view.arrivals.flush()
     assert [text.text() for text in view.board.sheet(0).texts] == ["abc"]
 
 
@@ -437,6 +437,15 @@ def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: C
     assert _widget(view, "t").hasFocus()
     QTest.keyClick(_widget(view, "t"), Qt.Key.Key_Tab)
     assert not _widget(view, "t").hasFocus()
+
+
+def test_a_row_removed_above_does_not_move_what_is_read(view: ChatView) -> None:
+    view.board.model.reset(_pairs(40))
+    view.board.show_row(40, 30.0)
+    key, top = view.board.model.shape(40).key, view.board.flow.placed[-1].y
+    view.board.model.remove("u3")
+    assert view.board.model.index_of(key) == 39
+    assert view.board.flow.placed[-1].y == top
 
 
 def test_rows_come_change_and_go(view: ChatView) -> None:
