@@ -1,0 +1,202 @@
+"""What a conversation needs, real and small: tools that do as told, saved rules, a store that can fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.ports import Approver, Store
+from helix_desktop.agent.room import Room
+from helix_desktop.agent.update import Update
+from helix_desktop.context.content import Content, SessionSummary
+from helix_desktop.context.errors import StoreWriteFailed, ToolError
+from helix_desktop.context.event import Event, Recorded
+from helix_desktop.context.message import ToolCall, ToolSpec
+from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
+from helix_desktop.store.memory import MemoryStore
+from tests.support.linter import lint
+from tests.support.scripted_model import ScriptedModel, WordCounter
+
+PROMPTS = {"system": "You are an agent.", "handover": "Write a handover."}
+
+
+class SteppedClock:
+    """Milliseconds that only a test moves on."""
+
+    def __init__(self) -> None:
+        self.now = 1_750_000_000_000
+
+    def __call__(self) -> int:
+        """The time."""
+        return self.now
+
+    def pass_s(self, seconds: int) -> None:
+        """Let time go by."""
+        self.now += seconds * 1000
+
+
+class ToldTools:
+    """One tool per thing that can happen to a call; `started` and `gate` let a test stand in the middle."""
+
+    def __init__(self) -> None:
+        self.specs = (ToolSpec("say", "Says words.", {"type": "object"}),)
+        self.started, self.gate = asyncio.Event(), asyncio.Event()
+        self.ran: list[str] = []
+        self.cancelled: list[str] = []
+
+    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+        """`ask` needs a yes, `forbidden` never gets one, `broken` fails."""
+        if call.name == "forbidden":
+            raise ToolError("That is outside the workspace.")
+        if call.name == "broken":
+            raise KeyError("path")
+        if call.name != "ask":
+            return None
+        return ApprovalAsk(call.id, call.name, call.arguments, "Run it?", call.arguments, Rule("ask", "*"))
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """`say` words times over, `wait` for the gate, `fail`, `crash`."""
+        given: dict[str, Any] = json.loads(call.arguments)
+        self.ran.append(call.id)
+        match call.name:
+            case "wait":
+                await self._wait(call)
+            case "fail":
+                raise ToolError("No such file.", "It is not there.", "List the folder.")
+            case "crash":
+                raise ZeroDivisionError("division by zero")
+        text = f"{given.get('text', 'ok')} {call.id} " * int(given.get("times", 1))
+        return ToolResult(text.strip().encode(), target=str(given.get("target", "")))
+
+    async def _wait(self, call: ToolCall) -> None:
+        self.started.set()
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(call.id)
+            raise
+
+
+class Rules:
+    """Saved approvals, for as long as the test runs."""
+
+    def __init__(self) -> None:
+        self._rules: list[Rule] = []
+
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them."""
+        return tuple(self._rules)
+
+    async def add(self, rule: Rule) -> None:
+        """One more."""
+        self._rules.append(rule)
+
+
+class GatedStore(MemoryStore):
+    """A store whose disk a test can fill, and whose writes a test can hold up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full_from = 10**9  # number of the first write that is refused
+        self.writes = 0
+        self.slow = 0  # how often a write gives way before it is done
+        self.hold: tuple[type[Event], ...] = ()  # writes with such an event wait for the gate
+        self.held, self.gate = asyncio.Event(), asyncio.Event()
+
+    async def commit(
+        self,
+        session: str,
+        events: Sequence[Recorded] = (),
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+        summary: SessionSummary | None = None,
+    ) -> None:
+        """Commit, late or not at all as the test wants it."""
+        if any(isinstance(one.event, self.hold) for one in events):
+            self.held.set()
+            await self.gate.wait()
+        for _ in range(self.slow):
+            await asyncio.sleep(0)
+        self.writes += 1
+        if self.writes >= self.full_from:
+            raise StoreWriteFailed("The disk is full.", "Nothing was stored.", "Make room.")
+        await super().commit(session, events, contents, recalls, summary)
+
+
+class Rig:
+    """A room with one conversation, and everything it told."""
+
+    def __init__(
+        self,
+        model: ScriptedModel,
+        policy: Policy | None = None,
+        store: GatedStore | None = None,
+        approver: Approver | None = None,
+    ) -> None:
+        self.model, self.tools, self.rules, self.clock = model, ToldTools(), Rules(), SteppedClock()
+        self.store = store or GatedStore()
+        self.updates: list[Update] = []
+        self._approver = approver
+        self.room = self.new_room(self.store, policy or PROFILES["balanced"])
+        self._talk: Conversation | None = None
+
+    def new_room(self, store: Store, policy: Policy) -> Room:
+        """Another room on the same model and tools, as after a restart."""
+        parts = Parts(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver)
+        room = Room("w", parts, policy, self.model)
+        room.listen(lambda _, update: self.updates.append(update))
+        return room
+
+    async def begin(self) -> Conversation:
+        """Begin the conversation."""
+        self._talk = await self.room.begin()
+        return self._talk
+
+    @property
+    def talk(self) -> Conversation:
+        """The conversation."""
+        assert self._talk is not None
+        return self._talk
+
+    def events(self, kind: type[Event]) -> list[Any]:
+        """The facts of one kind, in order."""
+        return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
+
+    def told(self, kind: type[Update]) -> list[Any]:
+        """The updates of one kind, in order."""
+        return [one for one in self.updates if isinstance(one, kind)]
+
+    async def until(self, kind: type[Update], times: int = 1) -> None:
+        """Let the loop run until so many updates of a kind were told."""
+        await self.when(lambda: len(self.told(kind)) >= times)
+
+    async def when(self, holds: Any) -> None:
+        """Let the loop run until something holds."""
+        for _ in range(100_000):
+            if holds():
+                return
+            await asyncio.sleep(0)
+        raise AssertionError("it never came to that")
+
+    async def idle(self) -> None:
+        """Let turns and handovers end."""
+        while True:
+            await self.when(lambda: not self.talk.running)
+            await self.talk.settle()
+            if not self.talk.running:
+                return
+
+    async def sound(self) -> None:
+        """State, log and store say the same, no call is open outside a turn, and every request was valid."""
+        session = self.talk.session
+        assert await self.store.events(session.id) == session.log
+        assert session.transcript.last_seq == len(session.log)
+        if not self.talk.running:
+            assert not session.transcript.turn_open
+            assert not session.transcript.open_calls
+        for request in (*self.model.requests, *self.model.summary_requests):
+            assert lint(request.messages) == []

@@ -1,0 +1,107 @@
+"""Cut off between any two awaits, the session's state equals the store's log."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.approval import AlwaysAnswers
+from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.policy import PROFILES
+from tests.support.agent_rig import GatedStore, Rig
+from tests.support.scripted_model import ScriptedModel, called, in_turn, said
+
+POLICY = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
+
+
+async def a_turn(slow: int) -> Rig:
+    """A turn with calls side by side, a question, a sweep and last words, begun; each write takes a while."""
+    words = {"text": "words", "times": 60}
+    script = in_turn(
+        called(("say", words), ("ask", {}), text="First"),
+        called(("say", words), ("fail", {}), text="Second", key="d"),
+        called(("say", words), key="e"),
+        said("That was all."),
+    )
+    store = GatedStore()
+    rig = Rig(ScriptedModel(script), POLICY, store, approver=AlwaysAnswers("once"))
+    await rig.begin()
+    store.slow = slow
+    await rig.talk.send("Go.")
+    return rig
+
+
+async def passes_until_done(slow: int) -> int:
+    """How often the loop goes round until the turn has ended by itself."""
+    rig = await a_turn(slow)
+    passes = 0
+    while rig.talk.running:
+        await asyncio.sleep(0)
+        passes += 1
+    return passes
+
+
+@pytest.mark.parametrize("slow", [0, 3])
+async def test_a_turn_can_be_stopped_anywhere(slow: int) -> None:
+    """At every turn of the loop: the message is kept, each call has one answer, the turn one end."""
+    for passes in range(await passes_until_done(slow) + 2):
+        rig = await a_turn(slow)
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        await rig.talk.stop()
+        await rig.sound()
+        assert len(rig.events(UserSpoke)) == 1
+        assert len(rig.events(TurnEnded)) == 1
+        calls = [call.id for spoken in rig.events(AssistantSpoke) for call in spoken.calls]
+        assert sorted(calls) == sorted(one.call_id for one in rig.events(ToolAnswered))
+        rig.model.script = in_turn()
+        assert (await rig.talk.run("Go on.")).how == "done"
+        await rig.sound()
+
+
+@pytest.mark.parametrize("slow", [0, 3])
+async def test_a_workspace_can_be_closed_anywhere(slow: int) -> None:
+    """Closing ends the turn first; what the store has afterwards opens as it was."""
+    for passes in range(0, await passes_until_done(slow) + 2, 5):
+        rig = await a_turn(slow)
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        await rig.talk.close()
+        assert await rig.store.events(rig.talk.session.id) == rig.talk.session.log
+        assert not rig.talk.session.transcript.turn_open
+        await rig.room.close()
+
+
+async def talked(slow: int) -> Rig:
+    """Two turns, the first long enough for a handover to pay."""
+    rig = Rig(
+        ScriptedModel(in_turn(*[called(("say", {}), text="thinking " * 400, key=f"k{n}") for n in range(9)]))
+    )
+    await rig.begin()
+    await rig.talk.run("Go.")
+    await rig.talk.run("And now?")
+    rig.store.slow = slow
+    return rig
+
+
+async def test_a_handover_can_be_cancelled_anywhere() -> None:
+    """It was made or it was not, never half; another can be made at once."""
+    made = 0
+    for passes in range(60):
+        rig = await talked(2)
+        rig.talk.compact()
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        rig.talk.cancel_compaction()
+        await rig.talk.settle()
+        await rig.talk.session.quiet()
+        await rig.sound()
+        made += len(rig.events(HandoverMade))
+        if not rig.events(HandoverMade):
+            rig.talk.compact()
+            await rig.talk.settle()
+            assert len(rig.events(HandoverMade)) == 1
+        await rig.sound()
+    assert 0 < made < 60

@@ -1,0 +1,329 @@
+"""Handovers in three phases beside a conversation that goes on (CONTEXT.md 3.3)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.compactor import NO_MODEL
+from helix_desktop.agent.update import CompactionMoved
+from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
+from helix_desktop.context.event import (
+    HandoverFailed,
+    HandoverMade,
+    SweepMade,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.context.handover import TITLE
+from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
+from helix_desktop.context.policy import PROFILES
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, said
+
+# Outputs stay in the window, so that it is the handover that must make room.
+NO_SWEEP = msgspec.structs.replace(
+    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8
+)
+BY_HAND = msgspec.structs.replace(NO_SWEEP, handover_least_messages=10_000)
+
+
+def working(steps: int, words: int = 400) -> Script:
+    """A model that makes so many calls of `words` words each in a turn, then says `Done.`"""
+    made = 0
+
+    def play(request: Request) -> Play:
+        nonlocal made
+        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
+        if newest == len(request.messages) - 1:
+            made = 0
+        if made == steps:
+            return said("Done.")
+        made += 1
+        return called(
+            ("say", {"text": "words", "times": words // 2}), key=f"s{len(request.messages)}-{made}-"
+        )
+
+    return play
+
+
+def talking(steps: int, words: int = 600) -> Script:
+    """A model that thinks aloud, which no sweep can take."""
+    plays = [called(("say", {}), text="word " * words, key=f"t{number}-") for number in range(steps)]
+    return lambda _: plays.pop(0) if plays else said("Done.")
+
+
+def texts(request: Request) -> str:
+    """All that a request says."""
+    return "\n".join(message.text for message in request.messages)
+
+
+async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
+    """The turn goes on with the old window, messages wait and are sent, and the next request is smaller."""
+    gate = asyncio.Event()
+    model = ScriptedModel(working(19, 380), summary=lambda _: [TextArrived(SUMMARY), gate, Answer(SUMMARY)])
+    rig = Rig(model, NO_SWEEP)
+    talk = await rig.begin()
+    await talk.send("Build the thing. Never touch main.")
+    await rig.when(lambda: model.summary_requests)
+    asked_at = len(model.requests)
+    await talk.send("By the way, use tabs.")
+    await rig.when(lambda: len(model.requests) > asked_at)
+    assert TITLE not in texts(model.requests[-1])  # still the old window
+    assert rig.events(HandoverMade) == []
+    gate.set()
+    await rig.idle()
+    (made, *_) = rig.events(HandoverMade)
+    assert (made.trigger, made.model, made.fallback) == ("85 %", "test/scripted", "")
+    assert made.after < made.before * 0.9
+    after = next(request for request in model.requests if TITLE in texts(request))
+    former = model.requests[model.requests.index(after) - 1]
+    assert len(texts(after)) < len(texts(former))
+    assert after.messages[1].text.startswith(TITLE)
+    assert "A fact about todo items [e4]" in after.messages[1].text
+    assert "Build the thing." in texts(after)
+    assert [one.text for one in rig.events(UserSpoke)][1] == "By the way, use tabs."
+    assert all(one.how == "done" for one in rig.events(TurnEnded))
+    assert rig.told(CompactionMoved)[-1].phase == "idle"
+    await rig.sound()
+
+
+async def test_two_handovers_back_can_be_recalled() -> None:
+    """The index of the second names that of the first, and that names the outputs it covered."""
+    rig = Rig(ScriptedModel(working(40, 380)), NO_SWEEP)
+    talk = await rig.begin()
+    rig.clock.pass_s(10**6)
+    rig.room.listen(lambda *_: rig.clock.pass_s(20))
+    assert (await talk.run("Work.")).how == "done"
+    await rig.idle()
+    made = rig.events(HandoverMade)
+    assert len(made) >= 2
+    newest = (await rig.store.get(made[-1].index)).decode()
+    assert made[-2].index in newest
+    oldest = (await rig.store.get(made[0].index)).decode()
+    first_output = next(digest for digest in oldest.split() if len(digest) == 64)
+    assert (await rig.store.get(first_output)).startswith(b"words")
+    await rig.sound()
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        [ModelUnreachable("The server does not answer.")],
+        [TextArrived("## Project"), ModelOverflow("Too long.")],
+        said("I would rather not."),
+        said("## Project Background\n- only this"),
+        [Answer("")],
+    ],
+)
+async def test_without_a_usable_summary_the_ledger_stands_in(play: Play) -> None:
+    """A model that fails or writes nonsense costs nothing but its summary; the card says so."""
+    rig = Rig(ScriptedModel(talking(12), summary=lambda _: play), NO_SWEEP)
+    talk = await rig.begin()
+    assert (await talk.run("Think.")).how == "done"
+    await rig.idle()
+    (made,) = rig.events(HandoverMade)
+    assert made.model == NO_MODEL
+    assert made.fallback
+    assert len(made.sections) == 6
+    await rig.sound()
+
+
+async def test_a_retry_voids_the_summary_so_far() -> None:
+    """Only what came after it is read."""
+    play: Play = [TextArrived("nonsense"), Retrying(1, 0.0, "again"), TextArrived(SUMMARY), Answer(SUMMARY)]
+    rig = Rig(ScriptedModel(talking(12), summary=lambda _: play), NO_SWEEP)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    await rig.idle()
+    assert rig.events(HandoverMade)[0].fallback == ""
+
+
+async def ready(script: Script | None = None, summary: Script | None = None) -> Rig:
+    """A conversation of two turns, the first of which can be handed over by hand."""
+    rig = Rig(ScriptedModel(script or talking(9), summary=summary), BY_HAND)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    await talk.run("And now?")
+    return rig
+
+
+async def test_by_hand_with_focus() -> None:
+    """The person begins one, and says what matters; redo and undo give the windows of then."""
+    rig = await ready()
+    before, _ = rig.talk.measure()
+    rig.talk.compact("the login")
+    await rig.talk.settle()
+    (made,) = rig.events(HandoverMade)
+    assert (made.trigger, made.focus) == ("by hand", "the login")
+    assert "the login" in rig.model.summary_requests[0].messages[1].text
+    after, _ = rig.talk.measure()
+    (seq,) = rig.talk.session.transcript.handovers
+    await rig.talk.undo(seq)
+    await rig.talk.undo(seq)
+    assert rig.talk.measure()[0].request == before.request
+    await rig.talk.redo(seq)
+    await rig.talk.redo(seq)
+    assert rig.talk.measure()[0].request == after.request
+    await rig.sound()
+
+
+async def test_by_hand_there_may_be_nothing_to_do() -> None:
+    """Said at once, not recorded: it must not count as a failure of the program's own handovers."""
+    rig = Rig(ScriptedModel(talking(2)), NO_SWEEP)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    for _ in range(4):
+        with pytest.raises(CompactionRefused, match="nothing to hand over"):
+            talk.compact()
+    await talk.run("And now?")
+    with pytest.raises(CompactionRefused, match="less than 10%"):
+        talk.compact()
+    assert rig.events(HandoverFailed) == []
+
+
+async def test_history_changed_meanwhile() -> None:
+    """When the handover that it was to update is undone first, it is dropped, and that is recorded."""
+    gate = asyncio.Event()
+    gate.set()
+    rig = await ready(summary=lambda _: [gate, *said(SUMMARY)])
+    rig.talk.compact()
+    await rig.talk.settle()
+    rig.model.script = talking(9)
+    await rig.talk.run("Think again.")
+    await rig.talk.run("And now?")
+    gate.clear()
+    rig.talk.compact()
+    await rig.when(lambda: len(rig.model.summary_requests) == 2)
+    (first,) = rig.talk.session.transcript.handovers
+    await rig.talk.undo(first)
+    gate.set()
+    await rig.talk.settle()
+    assert [one.why for one in rig.events(HandoverFailed)] == ["The history was changed meanwhile."]
+    assert len(rig.events(HandoverMade)) == 1
+    await rig.sound()
+
+
+async def test_what_is_recorded_meanwhile_does_no_harm() -> None:
+    """What leaves the covered messages alone does not stop a handover."""
+    gate = asyncio.Event()
+    rig = await ready(summary=lambda _: [gate, *said(SUMMARY)])
+    rig.talk.compact()
+    await rig.when(lambda: rig.model.summary_requests)
+    await rig.talk.rename("Another title")
+    gate.set()
+    await rig.talk.settle()
+    assert len(rig.events(HandoverMade)) == 1
+
+
+async def test_refusals_back_off_and_open_the_breaker() -> None:
+    """A summary longer than what it replaces is refused; tries wait 120, then 240 s; then none is made."""
+    long = SUMMARY + "\n- word" * 9_000
+    rig = Rig(ScriptedModel(talking(12), summary=lambda _: said(long)), NO_SWEEP)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    await rig.idle()
+    assert len(rig.events(HandoverFailed)) == 1
+    for wait, failures in ((119, 1), (1, 2), (239, 2), (1, 3), (10_000, 3)):
+        rig.clock.pass_s(wait)
+        await talk.run("Yes.")
+        await rig.idle()
+        assert len(rig.events(HandoverFailed)) == failures
+    assert rig.events(HandoverMade) == []
+    await rig.sound()
+
+
+async def test_the_cooldown_holds() -> None:
+    """After a handover that held, the next needs its minute."""
+    rig = Rig(ScriptedModel(talking(12)), NO_SWEEP)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    await rig.idle()
+    assert len(rig.events(HandoverMade)) == 1
+    (seq,) = talk.session.transcript.handovers
+    await talk.undo(seq)
+    rig.clock.pass_s(59)
+    await talk.run("Yes.")
+    await rig.idle()
+    assert len(rig.events(HandoverMade)) == 1
+    rig.clock.pass_s(1)
+    await talk.run("Yes.")
+    await rig.idle()
+    assert len(rig.events(HandoverMade)) == 2
+
+
+async def test_what_does_not_fit_is_swept() -> None:
+    """Before anything is summarised, old outputs become markers."""
+    rig = Rig(ScriptedModel(working(6, 1_800)), BY_HAND)
+    talk = await rig.begin()
+    assert (await talk.run("Work.")).how == "done"
+    assert [one.reason for one in rig.events(SweepMade)][:1] == ["no room"]
+    assert rig.events(HandoverMade) == []
+    await rig.sound()
+
+
+async def test_what_cannot_be_swept_is_handed_over() -> None:
+    """Without asking the model, so that the turn can go on at once."""
+    rig = Rig(ScriptedModel(talking(18)), BY_HAND)
+    talk = await rig.begin()
+    assert (await talk.run("Think.")).how == "done"
+    made = rig.events(HandoverMade)
+    assert made
+    assert {(one.trigger, one.model) for one in made} == {("no room", NO_MODEL)}
+    assert rig.model.summary_requests == []
+    await rig.sound()
+
+
+async def test_what_does_not_fit_at_all_is_refused() -> None:
+    """The largest part is named, and the conversation is not broken."""
+    rig = Rig(ScriptedModel(working(0)), NO_SWEEP)
+    talk = await rig.begin()
+    ended = await talk.run("The whole book: " + "word " * 9_000)
+    assert ended.how == "failed"
+    assert ended.what == "The next request does not fit."
+    assert "The largest part is The whole book:" in ended.why
+    assert rig.model.requests == []
+    await rig.sound()
+
+
+async def test_off_is_off() -> None:
+    """No rewrite of any kind, not even to make room: a clear error that says how to turn it on."""
+    rig = Rig(ScriptedModel(talking(20)), PROFILES["off"])
+    talk = await rig.begin()
+    ended = await talk.run("Think.")
+    assert ended.how == "failed"
+    assert "off" in ended.fix
+    assert not rig.events(SweepMade)
+    assert not rig.events(HandoverMade)
+    assert len(texts(rig.model.requests[-1])) > 30_000
+    await rig.sound()
+
+
+async def test_one_at_a_time() -> None:
+    """A second start while one is under way does nothing."""
+    gate = asyncio.Event()
+    rig = await ready(summary=lambda _: [gate, *said(SUMMARY)])
+    rig.talk.compact()
+    await rig.when(lambda: rig.model.summary_requests)
+    rig.talk.compact()
+    gate.set()
+    await rig.talk.settle()
+    assert len(rig.model.summary_requests) == 1
+    assert len(rig.events(HandoverMade)) == 1
+
+
+async def test_a_stop_leaves_the_handover_alone() -> None:
+    """The turn ends; the summary under way is still written."""
+    gate = asyncio.Event()
+    rig = Rig(ScriptedModel(talking(30, 550), summary=lambda _: [gate, *said(SUMMARY)]), NO_SWEEP)
+    talk = await rig.begin()
+    await talk.send("Think.")
+    await rig.when(lambda: rig.model.summary_requests)
+    await talk.stop()
+    assert rig.events(TurnEnded) == [TurnEnded("stopped")]
+    gate.set()
+    await talk.settle()
+    assert len(rig.events(HandoverMade)) == 1
+    await rig.sound()

@@ -1,0 +1,176 @@
+"""The app is killed, or the disk is full: nothing acknowledged is lost, nothing is half applied."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.approval import AlwaysAnswers
+from helix_desktop.agent.room import Room
+from helix_desktop.agent.session import INTERRUPTED
+from helix_desktop.agent.update import Happened, Trouble
+from helix_desktop.context.content import Content
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    HandoverMade,
+    Recorded,
+    SweepMade,
+    ToolAnswered,
+    TurnEnded,
+    Undone,
+    UserSpoke,
+    digests_in,
+)
+from helix_desktop.context.policy import PROFILES
+from tests.support.agent_rig import GatedStore, Rig
+from tests.support.linter import lint
+from tests.support.scripted_model import ScriptedModel, called, in_turn, said
+
+POLICY = msgspec.structs.replace(PROFILES["plain"], protect_steps=2)
+NEVER = 10**9
+
+
+async def a_rich_session() -> Rig:
+    """Calls side by side, a question, sweeps, a handover that is undone, a stop, a message that waited."""
+    words = {"text": "words " * 10, "times": 30}
+    steps = [called(("say", words), ("ask", {}), text="thinking " * 450, key=f"k{n}") for n in range(9)]
+    rig = Rig(
+        ScriptedModel(in_turn(*steps, said("Done."), said("Yes."), called(("wait", {}), ("say", {})))),
+        POLICY,
+        approver=AlwaysAnswers("once"),
+    )
+    talk = await rig.begin()
+    await talk.run("Work.")
+    await talk.run("And now?")
+    talk.compact()
+    await talk.settle()
+    await talk.undo(max(talk.session.transcript.handovers))
+    await talk.send("Wait.")
+    await rig.tools.started.wait()
+    await talk.send("Later.")
+    await talk.stop()
+    await rig.sound()
+    for kind in (SweepMade, HandoverMade, Undone):
+        assert rig.events(kind)
+    return rig
+
+
+async def cut_at(rig: Rig, length: int) -> GatedStore:
+    """A store that holds the session's first events only, as if the app had been killed then."""
+    log = rig.talk.session.log[:length]
+    store = GatedStore()
+    for digest in {digest for one in log for digest in digests_in(one.event)}:
+        await store.commit("s", contents=[Content(digest, await rig.store.get(digest))])
+    await store.commit("s", log)
+    return store
+
+
+async def test_a_session_cut_off_anywhere_opens_and_goes_on() -> None:
+    """After every single event: mended, marked as interrupted, and the next request is valid."""
+    rig = await a_rich_session()
+    log = rig.talk.session.log
+    for length in range(1, len(log) + 1):
+        store = await cut_at(rig, length)
+        rig.model.script = in_turn()
+        room = rig.new_room(store, POLICY)
+        talk = await room.open("s")
+        assert await room.open("s") is talk
+        assert talk.session.log[:length] == log[:length]
+        assert await store.events("s") == talk.session.log
+        added = [one.event for one in talk.session.log[length:]]
+        if _in_a_turn(log[:length]):
+            assert added[-1] == TurnEnded("interrupted")
+            assert all(isinstance(one, ToolAnswered) and one.text == INTERRUPTED for one in added[:-1])
+        else:
+            assert added == []
+        await _goes_on(rig, room)
+
+
+def _in_a_turn(log: list[Recorded]) -> bool:
+    bounds = [one.event for one in log if isinstance(one.event, UserSpoke | TurnEnded)]
+    return bool(bounds) and isinstance(bounds[-1], UserSpoke)
+
+
+async def _goes_on(rig: Rig, room: Room) -> None:
+    (talk,) = room.conversations
+    ended = await talk.run("Go on.")
+    assert ended.how == "done"
+    assert lint(rig.model.requests[-1].messages) == []
+    assert not talk.session.transcript.turn_open
+    await asyncio.sleep(0)
+    await room.close()
+
+
+async def a_turn_on_a_full_disk(refused: int) -> tuple[Rig, int]:
+    """A turn whose write number `refused` and all later ones fail; the rig, and the writes tried."""
+    script = in_turn(
+        called(("say", {"text": "words", "times": 300}), ("ask", {}), text="I look."),
+        called(("say", {"text": "more", "times": 300}), ("fail", {}), key="d"),
+        called(("say", {}), key="e"),
+        called(("say", {}), key="f"),
+    )
+    rig = Rig(ScriptedModel(script), POLICY, approver=AlwaysAnswers("once"))
+    talk = await rig.begin()
+    first = rig.store.writes
+    rig.store.full_from = first + refused
+    await talk.send("Go.")
+    await rig.idle()
+    return rig, rig.store.writes - first
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_full_disk_is_told_and_nothing_is_half_applied() -> None:
+    """Whichever write fails first: the person is told, state equals log, and with room again work goes on."""
+    _, writes = await a_turn_on_a_full_disk(NEVER)
+    assert writes > 8
+    for refused in range(1, writes + 1):
+        rig, _ = await a_turn_on_a_full_disk(refused)
+        session = rig.talk.session
+        assert await rig.store.events(session.id) == session.log
+        assert any(isinstance(one, Trouble) and "disk is full" in one.what for one in rig.updates)
+        assert [one.recorded for one in rig.told(Happened)] == session.log
+        rig.store.full_from = NEVER
+        rig.model.script = in_turn()
+        assert (await rig.talk.run("Go on.")).how == "done"
+        await rig.sound()
+        calls = [call.id for spoken in rig.events(AssistantSpoke) for call in spoken.calls]
+        assert sorted(calls) == sorted(one.call_id for one in rig.events(ToolAnswered))
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_full_disk_during_a_handover() -> None:
+    """The handover is told to have failed; the window stays as it was."""
+    steps = [called(("say", {}), text="thinking " * 400, key=f"k{n}") for n in range(9)]
+    rig = Rig(ScriptedModel(in_turn(*steps)), POLICY)
+    talk = await rig.begin()
+    await talk.run("Work.")
+    await talk.run("And now?")
+    before, _ = talk.measure()
+    rig.store.full_from = 0
+    talk.compact()
+    await talk.settle()
+    assert [one.what for one in rig.told(Trouble)] == ["The disk is full."]
+    assert talk.measure()[0] == before
+    rig.store.full_from = NEVER
+    talk.compact()
+    await talk.settle()
+    assert len(rig.events(HandoverMade)) == 1
+    await rig.sound()
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_message_that_could_not_wait_is_refused_to_its_sender() -> None:
+    """While a turn runs on a full disk, sending says so: the words can be kept where they were typed."""
+    rig = Rig(ScriptedModel(in_turn(called(("wait", {})))))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await rig.tools.started.wait()
+    rig.store.full_from = 0
+    with pytest.raises(Exception, match="disk is full"):
+        await talk.send("Later.")
+    rig.store.full_from = NEVER
+    rig.tools.gate.set()
+    await rig.idle()
+    await rig.sound()

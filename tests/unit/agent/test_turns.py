@@ -1,0 +1,209 @@
+"""Turns from the person's words to the end of the agent's answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from helix_desktop.agent.approval import AlwaysAnswers
+from helix_desktop.agent.tool_runner import DENIED
+from helix_desktop.agent.update import ArrivalVoided, Arriving, CallWaiting, TurnChanged
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ModelNonsense, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.context.event import (
+    ApprovalGiven,
+    AssistantSpoke,
+    MessageQueued,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.context.message import Answer, TextArrived
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import VOIDED, Play, ScriptedModel, answers_of, called, in_turn, said
+
+
+async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
+    """Whichever ends first, the model reads the answers as it asked; the log keeps the order of ending."""
+    script = in_turn(called(("wait", {"text": "slow"}), ("say", {"text": "quick"})), said("Both read."))
+    rig = Rig(ScriptedModel(script))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await rig.when(lambda: len(rig.events(ToolAnswered)) == 1)
+    rig.tools.gate.set()
+    await rig.idle()
+    assert [one.call_id for one in rig.events(ToolAnswered)] == ["c1", "c0"]
+    assert answers_of(rig.model.requests[1]) == ["slow c0", "quick c1"]
+    assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+    assert rig.told(TurnChanged) == [TurnChanged(True), TurnChanged(False)]
+    await rig.sound()
+
+
+async def test_outputs_are_stored_before_they_are_shown() -> None:
+    """The bytes of each output can be read back by the digest in its event."""
+    rig = Rig(ScriptedModel(in_turn(called(("say", {"text": "words", "times": 40})))))
+    talk = await rig.begin()
+    await talk.run("Go.")
+    (answer,) = rig.events(ToolAnswered)
+    data = await rig.store.get(answer.digest)
+    assert digest_of(data) == answer.digest
+    assert data.decode() == answer.text
+    assert answer.whole
+    await rig.sound()
+
+
+async def test_a_huge_output_is_previewed() -> None:
+    """Above its share of the window an output is shown as a preview of bounded size, and stored whole."""
+    rig = Rig(ScriptedModel(in_turn(called(("say", {"text": "a b c d e f g", "times": 3_000})))))
+    talk = await rig.begin()
+    await talk.run("Go.")
+    (answer,) = rig.events(ToolAnswered)
+    assert not answer.whole
+    assert answer.tokens <= rig.room.policy.preview_tokens
+    assert answer.digest in answer.text
+    assert len(await rig.store.get(answer.digest)) == answer.size > 20_000
+    await rig.sound()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("fail", "No such file. It is not there. List the folder."),
+        ("crash", "crash failed. ZeroDivisionError: division by zero"),
+        ("forbidden", "That is outside the workspace."),
+        ("broken", "broken failed. KeyError: 'path'"),
+    ],
+)
+async def test_a_failing_tool_is_told_to_the_agent(name: str, shown: str) -> None:
+    """Whatever goes wrong in a tool, the turn goes on with what was said."""
+    rig = Rig(ScriptedModel(in_turn(called((name, {}), ("say", {})), said("I see."))))
+    talk = await rig.begin()
+    ended = await talk.run("Go.")
+    assert ended.how == "done"
+    assert answers_of(rig.model.requests[1]) == [shown, "ok c1"]
+    assert sorted(one.ok for one in rig.events(ToolAnswered)) == [False, True]
+    await rig.sound()
+
+
+async def test_a_denied_call_does_not_run() -> None:
+    """The person's no is the answer of the call."""
+    rig = Rig(ScriptedModel(in_turn(called(("ask", {})), said("Then not."))), approver=AlwaysAnswers("deny"))
+    talk = await rig.begin()
+    await talk.run("Go.")
+    assert rig.tools.ran == []
+    assert answers_of(rig.model.requests[1]) == [DENIED]
+    assert [one.decision for one in rig.events(ApprovalGiven)] == ["deny"]
+    assert [one.outcome for one in rig.events(ToolAnswered)] == ["denied"]
+    await rig.sound()
+
+
+async def test_always_is_asked_once() -> None:
+    """Of several calls the first is asked; the saved rule answers the others and those of later turns."""
+    rig = Rig(ScriptedModel(in_turn(called(("ask", {}), ("ask", {})), called(("ask", {}), key="d"))))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await rig.until(CallWaiting)
+    assert [one.call_id for one in talk.asks] == ["c0"]
+    assert talk.decide("c0", "always")
+    assert not talk.decide("c0", "deny")
+    await rig.idle()
+    assert len(rig.told(CallWaiting)) == 3
+    assert [(one.decision, one.rule) for one in rig.events(ApprovalGiven)] == [
+        ("always", ""),
+        ("always", "ask: any"),
+        ("always", "ask: any"),
+    ]
+    assert rig.tools.ran == ["c0", "c1", "d0"]
+    await rig.sound()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelUnreachable("The server does not answer.", "It is down.", "Start it."),
+        ModelRefused("The key was refused."),
+        ModelOverflow("Too long."),
+        ModelNonsense("That is no answer."),
+    ],
+)
+@pytest.mark.parametrize("step", [0, 1])
+@pytest.mark.parametrize("pieces", [0, 1])
+async def test_a_model_error_ends_the_turn(error: ModelRefused, step: int, pieces: int) -> None:
+    """At any step, before or amid an answer: it is told, what was said stays, work goes on."""
+    broken: Play = [*([TextArrived("I think")] * pieces), error]
+    rig = Rig(ScriptedModel(in_turn(*([called(("say", {}))] * step), broken, said("Here again."))))
+    talk = await rig.begin()
+    ended = await talk.run("Go.")
+    assert ended == TurnEnded("failed", error.what, error.why, error.fix)
+    assert rig.events(TurnEnded) == [ended]
+    assert [one.text for one in rig.events(AssistantSpoke)][step:] == ["I think"] * pieces
+    assert (await talk.run("Again.")).how == "done"
+    assert rig.events(AssistantSpoke)[-1].text == "Here again."
+    await rig.sound()
+
+
+@pytest.mark.parametrize("play", [[], [Answer("  \n")], [TextArrived("Half.")]])
+async def test_an_answer_of_nothing_is_an_error(play: Play) -> None:
+    """A model that says nothing, or breaks off without an end, fails the turn."""
+    rig = Rig(ScriptedModel(in_turn(play)))
+    talk = await rig.begin()
+    assert (await talk.run("Go.")).how == "failed"
+    assert (await talk.run("Again.")).how == "done"
+    await rig.sound()
+
+
+async def test_what_a_retry_voids_is_not_kept() -> None:
+    """Only what came after the retry is the answer."""
+    rig = Rig(ScriptedModel(in_turn([*VOIDED, *said("Whole.")])))
+    talk = await rig.begin()
+    await talk.run("Go.")
+    assert [one.text for one in rig.events(AssistantSpoke)] == ["Whole."]
+    assert [type(one) for one in rig.updates if isinstance(one, Arriving | ArrivalVoided)] == [
+        *(Arriving, ArrivalVoided),
+        *(Arriving, Arriving),
+    ]
+
+
+async def test_what_is_typed_meanwhile_is_sent_afterwards() -> None:
+    """Messages sent during a turn wait on record, in order, and each gets its own turn."""
+    rig = Rig(ScriptedModel(in_turn(called(("wait", {})))))
+    talk = await rig.begin()
+    await talk.send("First.")
+    await rig.tools.started.wait()
+    await talk.send("Second.")
+    await talk.send("Third.")
+    assert [one.text for one in rig.events(MessageQueued)] == ["Second.", "Third."]
+    assert list(talk.session.transcript.queued.values()) == rig.events(MessageQueued)
+    rig.tools.gate.set()
+    await rig.idle()
+    assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
+    assert not talk.session.transcript.queued
+    assert len(rig.events(TurnEnded)) == 3
+    await rig.sound()
+
+
+async def test_what_waited_is_sent_before_what_is_typed_later() -> None:
+    """After a stop the waiting messages go first, as soon as the person sends again."""
+    rig = Rig(ScriptedModel(in_turn(called(("wait", {})))))
+    talk = await rig.begin()
+    await talk.send("First.")
+    await rig.tools.started.wait()
+    await talk.send("Second.")
+    await talk.stop()
+    assert not talk.running
+    await talk.send("Third.")
+    await rig.idle()
+    assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
+    await rig.sound()
+
+
+async def test_two_sends_at_once_are_two_turns() -> None:
+    """Nothing typed is dropped, and no two turns run side by side."""
+    rig = Rig(ScriptedModel(in_turn()))
+    talk = await rig.begin()
+    await asyncio.gather(*(talk.send(f"Message {number}.") for number in range(4)))
+    await rig.idle()
+    assert [one.text for one in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
+    assert [len(request.messages) for request in rig.model.requests] == [2, 4, 6, 8]
+    await rig.sound()
