@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from helix_desktop.app.qt_log import leave_qt_messages, take_qt_messages
+
 _SIZE, _KEPT = 1_000_000, 3  # bytes per file, files
 log = logging.getLogger("helix_desktop")
 
@@ -30,11 +32,13 @@ def open_logs(folder: Path) -> TextIO:
     threading.excepthook = lambda args: log.error("thread failed", exc_info=args.exc_value)
     stacks = (folder / "crash.log").open("a", encoding="utf-8")
     faulthandler.enable(stacks)
+    take_qt_messages()
     return stacks
 
 
 def close_logs(stacks: TextIO) -> None:
     """Undo `open_logs`."""
+    leave_qt_messages()
     faulthandler.disable()
     stacks.close()
     for handler in tuple(log.handlers):

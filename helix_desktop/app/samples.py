@@ -9,14 +9,15 @@ import msgspec
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.policy import Policy
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.tool import ANY, Rule
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
 SAMPLES = ("tidewatch", "pagemill")
 DEMO_MODEL = "demo/offline"
-DEMO_POLICY = Policy(handover_cooldown_s=5)
+DEMO_POLICY = msgspec.structs.replace(PROFILES["lean"], handover_cooldown_s=5)
+"""The lean profile suits the demo model's small window; the short wait lets handovers follow each other."""
 _RULES = (Rule("run_command", ANY), Rule("write_file", ANY), Rule("edit_file", ANY))
 
 

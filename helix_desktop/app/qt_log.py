@@ -1,0 +1,32 @@
+"""Qt's own messages: into our log, without the ones that say nothing."""
+
+from __future__ import annotations
+
+import logging
+
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+
+log = logging.getLogger("helix_desktop.qt")
+_EMPTY = ("does not support propagateSizeHints", "does not support raise()")
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+def take_qt_messages() -> None:
+    """Send Qt's messages to the log from now on."""
+    qInstallMessageHandler(_hear)
+
+
+def leave_qt_messages() -> None:
+    """Let Qt print its messages again."""
+    qInstallMessageHandler(None)
+
+
+def _hear(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    if not any(words in text for words in _EMPTY):
+        log.log(_LEVELS.get(kind, logging.WARNING), "%s", text)

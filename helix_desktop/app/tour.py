@@ -1,0 +1,207 @@
+"""The tour: what the guided demo does and what it checks, step by step, through the window."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.room import Room
+from helix_desktop.app.album import Album
+from helix_desktop.app.desk import Desk
+from helix_desktop.app.samples import SAMPLES, add_sample
+from helix_desktop.app.window import Front
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.digest import digest_of, size_text
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.window import Window
+from helix_desktop.providers.demo_script import read_scripts
+from helix_desktop.ui.shell import Shell
+
+_LONGEST_TURN_S = 120
+_TICK_S = 0.03
+LEAST_CALLS, LEAST_HANDOVERS = 80, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was promised, and what was found."""
+
+    name: str
+    good: bool
+    text: str
+
+
+class Tour:
+    """Drives the window through two sample workspaces."""
+
+    def __init__(
+        self, front: Front, shell: Shell, desk: Desk, album: Album, projects: Path, every_screen: bool
+    ) -> None:
+        self._front, self._shell, self._desk, self._album = front, shell, desk, album
+        self._projects, self._every = projects, every_screen
+        self._peak = 0
+        self._findings: list[Finding] = []
+
+    async def run(self) -> list[Finding]:
+        """The whole tour. Raises HelixError when the window does not answer."""
+        if self._every:
+            await self._shell.begin()
+            await self._album.take("welcome")
+        records = [add_sample(self._desk.registry, self._projects, name) for name in SAMPLES]
+        await self._shell.open_workspace(records[0].id)
+        if self._every:
+            await self._album.take("no-session")
+        room = await self._desk.room(records[0].id)
+        await self._shell.new_session()
+        conversation = self._conversation()
+        await self._work_through(conversation, SAMPLES[0])
+        await self._judge(room, conversation)
+        await self._undo_and_redo(conversation)
+        await self._picture_screens(conversation)
+        await self._other_workspace(records[1].id, room, conversation)
+        return self._findings
+
+    def _note(self, name: str, good: bool, text: str) -> None:
+        self._findings.append(Finding(name, good, text))
+
+    def _conversation(self) -> Conversation:
+        conversation = self._shell.work.conversation
+        if conversation is None:
+            raise HelixError(
+                "The window shows no session.", fix="This is a fault of Helix Desktop: report it."
+            )
+        return conversation
+
+    async def _work_through(self, conversation: Conversation, name: str) -> None:
+        script = next(one for one in read_scripts(resources_dir() / "demo") if one.name == name)
+        for number, ask in enumerate(script.asks):
+            await self._say(ask)
+            if number == 0:
+                await self._album.take("chat-first-turn", ("dark",))
+        await conversation.settle()
+
+    async def _say(self, text: str) -> None:
+        """Type and send as a person does, and wait for the end of the turn."""
+        composer = self._shell.work.composing.composer
+        composer.set_text(text)
+        composer.editor.entered.emit()
+        conversation = self._conversation()
+        turns = conversation.session.transcript.turns
+        began = time.monotonic()
+        while conversation.running or conversation.session.transcript.turns == turns:
+            self._peak = max(self._peak, conversation.measure()[1].used)
+            if time.monotonic() - began > _LONGEST_TURN_S:
+                raise HelixError(
+                    "A turn of the demo did not end.", text, "See the log in the data directory."
+                )
+            await asyncio.sleep(_TICK_S)
+
+    async def _judge(self, room: Room, conversation: Conversation) -> None:
+        known = conversation.session.transcript
+        answers = [item.event for item in known.items if isinstance(item.event, ToolAnswered)]
+        self._note("tool calls", len(answers) >= LEAST_CALLS, f"{len(answers)} in {known.turns} turns")
+        made = list(known.handovers.values())
+        changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
+        self._note(
+            "handovers", len(made) >= LEAST_HANDOVERS, f"{len(made)} at 85 % of the window: {changes} tokens"
+        )
+        sweeps = list(known.sweeps.values())
+        masked = sum(len(one.masked) for one in sweeps)
+        saved = sum(one.saved for one in sweeps)
+        self._note(
+            "sweeps", bool(sweeps), f"{len(sweeps)}: {masked} outputs became markers, {saved:,} tokens saved"
+        )
+        totals = await room.store.totals()
+        sizes = f"{size_text(totals.size)}, {size_text(totals.stored_size)} on disk"
+        self._note("outputs cached", totals.entries > 0, f"{totals.entries} entries, {sizes}")
+        await self._judge_bytes(room, answers)
+        recalled = [one for one in answers if one.recalled and one.ok]
+        self._note("recalled by the agent", bool(recalled), f"{len(recalled)} times through its markers")
+        unmanaged = sum(item.tokens for item in known.items)
+        now = conversation.measure()[1].used
+        text = f"{unmanaged:,} unmanaged, peak {self._peak:,}, now {now:,} tokens"
+        self._note("window", self._peak < conversation.model.window, text)
+
+    async def _judge_bytes(self, room: Room, answers: list[ToolAnswered]) -> None:
+        """Read every output back and compare it: by its digest, and with the log where it is whole there."""
+        good = compared = 0
+        size = 0
+        stored = [one for one in answers if one.digest]
+        for answer in stored:
+            data = await room.store.get(answer.digest)
+            same = digest_of(data) == answer.digest
+            if answer.whole:
+                compared += 1
+                same = same and data.decode("utf-8", "replace") == answer.text
+            good += same
+            size += len(data)
+        text = (
+            f"{good} of {len(stored)} read back by SHA-256, {compared} compared with the log, {size:,} bytes"
+        )
+        self._note("byte for byte", good == len(stored), text)
+
+    async def _undo_and_redo(self, conversation: Conversation) -> None:
+        """Undo the last handover and redo it; the window must be what it was before each."""
+        last = max(conversation.session.transcript.handovers)
+        handed_over = conversation.measure()[0]
+        self._shell.history.undo(last)
+        undone = await self._changed(conversation, handed_over)
+        await self._album.take("timeline-undone", ("dark",))
+        self._shell.history.redo(last)
+        redone = await self._changed(conversation, undone)
+        text = f"{handed_over.estimate:,} -> {undone.estimate:,} -> {redone.estimate:,} tokens"
+        good = undone.estimate > handed_over.estimate and redone == handed_over
+        self._note("handover undone and redone", good, text)
+
+    async def _changed(self, conversation: Conversation, former: Window) -> Window:
+        for _ in range(200):
+            window = conversation.measure()[0]
+            if window != former:
+                return window
+            await asyncio.sleep(_TICK_S)
+        raise HelixError("The window did not change.", fix="This is a fault of Helix Desktop: report it.")
+
+    async def _picture_screens(self, conversation: Conversation) -> None:
+        window, history = self._front.window, self._shell.history
+        window.show_page("chat")
+        await self._album.take("chat")
+        spoken = [i.seq for i in conversation.session.transcript.items if isinstance(i.event, AssistantSpoke)]
+        history.show_event(spoken[len(spoken) // 3])
+        await self._album.take("chat-tools")
+        newest = max(conversation.session.transcript.masked)
+        item = conversation.session.transcript.item(newest)
+        if item is not None and isinstance(item.event, ToolAnswered):
+            history.show_digest(item.event.digest)
+        await self._album.take("cache")
+        window.show_page("timeline")
+        await self._album.take("timeline")
+        window.show_page("chat")
+
+    async def _other_workspace(self, other: str, first: Room, conversation: Conversation) -> None:
+        """Switch, work there, and ask its cache for what the first one holds."""
+        began = time.monotonic()
+        await self._shell.open_workspace(other)
+        switched = (time.monotonic() - began) * 1000
+        room = await self._desk.room(other)
+        await self._shell.new_session()
+        await self._say("What is in this folder?")
+        await self._album.take("second-workspace")
+        own = {
+            i.event.digest
+            for i in self._conversation().session.transcript.items
+            if isinstance(i.event, ToolAnswered)
+        }
+        theirs = {
+            i.event.digest
+            for i in conversation.session.transcript.items
+            if isinstance(i.event, ToolAnswered) and i.event.digest
+        } - own
+        answered = [digest for digest in theirs if await room.store.find(digest)]
+        text = (
+            f"{len(answered)} of the first one's {len(theirs)} hashes answered; opened in {switched:.0f} ms"
+        )
+        self._note("other workspace", not answered and first is not room, text)
