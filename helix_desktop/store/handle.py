@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +31,8 @@ _log = logging.getLogger(__name__)
 WRITE_SLICE = 4 * 1024 * 1024  # bytes of early rows per synced write
 _PROBE = 64 * 1024  # bytes written to see whether the disk takes writes at all
 _SPARE = 1024 * 1024  # room that must be left beyond what reopening needs, in bytes
+
+_ROOM = "Make the folder writable, or free some room on the disk."
 
 Rows = Iterator[tuple[bytes, bytes]]
 T = TypeVar("T")
@@ -95,6 +99,7 @@ class Handle:
 
         The view ends with it. Raises StoreClosed, StoreUnreadable.
         """
+        self._revive()
         with self._gate.shared:
             snapshot = self._ready().snapshot()
             try:
@@ -104,11 +109,13 @@ class Handle:
 
     def get(self, key: bytes) -> bytes | None:
         """One row. Raises RowDamaged, StoreClosed, StoreUnreadable."""
+        self._revive()
         with self._gate.shared:
             return View(self._ready()).get(key)
 
     def get_checked(self, key: bytes) -> bytes | None:
         """One row whose block's checksum was verified. Raises RowDamaged, StoreClosed, StoreUnreadable."""
+        self._revive()
         with self._gate.shared:
             return View(self._ready()).get_checked(key)
 
@@ -117,7 +124,7 @@ class Handle:
 
         Raises StoreWriteFailed; then nothing of the batch is visible, nor comes back while this handle lives.
         """
-        if self._refuses or self._db is None:
+        if self._refuses:
             self._reopen(batch)
         try:
             for part in _slices(batch.early):
@@ -150,8 +157,15 @@ class Handle:
         if self._closed:
             raise refusals.closed()
         if self._db is None:
-            raise unreadable(self._refuses)
+            raise unreadable(self._refuses, _ROOM)
         return self._db
+
+    def ensure_open(self) -> None:
+        """Open the files again if a failure closed them, for who means to write. Raises StoreWriteFailed."""
+        try:
+            self._revive()
+        except StoreUnreadable as error:
+            raise _write_failed(error.why.rstrip(".")) from error
 
     def _reopen(self, batch: Batch) -> None:
         """Open the files anew, if there is room for it: on a full disk a closed LevelDB stays closed."""
@@ -159,25 +173,32 @@ class Handle:
         _check_room(self._path, needed)
         with self._gate.exclusive:
             self._shut()
+        self.ensure_open()
+
+    def _revive(self) -> None:
+        """Open closed files and undo the refused batch before anybody sees it. Raises StoreUnreadable."""
+        if self._db is not None or self._closed:
+            return
+        with self._gate.exclusive:
+            if self._db is not None or self._closed:
+                return
+            self._db = _open(self._path)
             try:
-                self._db = _open(self._path)
-            except StoreUnreadable as error:
-                self._refuses = error.why
-                raise _write_failed(error.why) from error
-        self._put_back()
-        self._refuses = ""
-        _log.info("The store takes writes again.")
+                # The refused batch may have reached the log whole before the disk said no.
+                self._put(self._before)
+            except plyvel.Error as error:
+                self._shut()
+                raise unreadable(_said(error), _ROOM) from error
+            self._before = {}
+            self._refuses = ""
+            _log.info("The store takes writes again.")
 
     def _as_it_was(self, batch: Batch) -> dict[bytes, bytes | None]:
-        return {key: self.get(key) for key in batch.rows}
-
-    def _put_back(self) -> None:
-        """Undo the refused batch: its bytes may have reached the log whole before the disk said no."""
-        try:
-            self._put(self._before)
-        except plyvel.Error as error:
-            raise _write_failed(_said(error)) from error
-        self._before = {}
+        rows: dict[bytes, bytes | None] = {}
+        for key in batch.rows:
+            with suppress(RowDamaged, StoreUnreadable):
+                rows[key] = self.get(key)
+        return rows
 
     def _shut(self) -> None:
         if self._db is not None:
@@ -200,13 +221,9 @@ def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
         handle.close()
 
 
-def unreadable(why: str) -> StoreUnreadable:
+def unreadable(why: str, fix: str = "Put a backup of its folder in place.") -> StoreUnreadable:
     """The files cannot be used as they are."""
-    return StoreUnreadable(
-        "The workspace's store cannot be read.",
-        f"{why}.",
-        "Nothing was changed. Free some room if the disk is full, else put a backup of its folder in place.",
-    )
+    return StoreUnreadable("The workspace's store cannot be read.", f"{why}.", f"Nothing was changed. {fix}")
 
 
 def _open(path: Path, create: bool = False) -> Any:
@@ -221,6 +238,8 @@ def _open(path: Path, create: bool = False) -> Any:
             max_file_size=8 * 1024 * 1024,
             bloom_filter_bits=10,
         )
+    except plyvel.IOError as error:
+        raise unreadable(_said(error), _ROOM) from error
     except plyvel.Error as error:
         raise unreadable(_said(error)) from error
 
@@ -274,7 +293,14 @@ def _check_room(folder: Path, needed: int) -> None:
             raise _write_failed(f"the disk has {size_text(free)} left, {size_text(needed)} are needed")
         _probe(folder.parent / "probe")
     except OSError as error:
-        raise _write_failed(str(error)) from error
+        raise _write_failed(error.strerror or str(error)) from error
+
+
+# What LevelDB itself asks of the system, so that the probe fails where it would.
+if sys.platform == "linux":
+    _sync = os.fdatasync
+else:
+    _sync = os.fsync
 
 
 def _probe(path: Path) -> None:
@@ -282,7 +308,7 @@ def _probe(path: Path) -> None:
         with path.open("wb") as file:
             file.write(bytes(_PROBE))
             file.flush()
-            os.fsync(file.fileno())
+            _sync(file.fileno())
     finally:
         path.unlink(missing_ok=True)
 
@@ -298,4 +324,5 @@ def _write_failed(why: str) -> StoreWriteFailed:
 def _said(error: Exception) -> str:
     """What LevelDB said; the binding hands it over as bytes."""
     said = error.args[0] if error.args else ""
-    return said.decode(errors="replace") if isinstance(said, bytes) else str(said) or type(error).__name__
+    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    return text.rstrip(". ") or type(error).__name__

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -21,17 +20,16 @@ from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
 from helix_desktop.store.content import Contents, find
 from helix_desktop.store.event_log import read_events
-from helix_desktop.store.handle import View, unreadable
+from helix_desktop.store.handle import Handle, View, unreadable
+from helix_desktop.store.listing import read_page, read_sessions
 from helix_desktop.store.opening import Files, open_files
-from helix_desktop.store.paging import Stretch, cursor_after, stretch
+from helix_desktop.store.paging import stretch
 from helix_desktop.store.quarantine import Quarantine
-from helix_desktop.store.record import RECORD, read_record
-from helix_desktop.store.staging import SUMMARY, TEXT, bump_sequence, read_totals, stage_commit, stage_draft
+from helix_desktop.store.record import read_record
+from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
 
 _READERS = 2  # threads
-
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -48,7 +46,7 @@ class LevelStore:
         self._backlog = Backlog()
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{files.layout.folder.name}"
-        self._writer = Writer(name, files.handle.get, self._write, self._finish)
+        self._writer = Writer(name, files.handle.get, _guarded(files.handle, self._write), self._finish)
 
     @classmethod
     async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> LevelStore:
@@ -96,12 +94,7 @@ class LevelStore:
 
     async def sessions(self) -> list[SessionSummary]:
         """All sessions, last updated first."""
-
-        def ask(view: View) -> list[SessionSummary]:
-            found = [self._codec.unseal(key, row, SUMMARY) for key, row in view.scan(keys.SUMMARIES)]
-            return sorted(found, key=lambda one: (-one.updated, one.id))
-
-        return await self._read(ask)
+        return await self._read(lambda view: read_sessions(view, self._codec))
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
@@ -130,7 +123,7 @@ class LevelStore:
     ) -> Page:
         """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
         asked = stretch(cursor, limit, order, prefix)
-        return await self._read(lambda view: self._page(view, asked, limit))
+        return await self._read(lambda view: read_page(view, self._codec, asked, limit))
 
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""
@@ -166,7 +159,7 @@ class LevelStore:
 
     async def _put(self, stage: Callable[[Batch], None], size: int) -> None:
         async with self._backlog.place(size):
-            job = Job(_translated(stage), size)
+            job = Job(_guarded(self._files.handle, stage), size)
             self._writer.give(job)
             await asyncio.wrap_future(job.done)
 
@@ -180,30 +173,6 @@ class LevelStore:
         except RowDamaged as error:
             raise unreadable(_sentence(error)) from error
 
-    def _page(self, view: View, asked: Stretch, limit: int) -> Page:
-        entries: list[Entry] = []
-        last = b""
-        for key, row in view.scan(asked.span, asked.backwards):
-            if len(entries) >= limit:
-                return Page(tuple(entries), cursor_after(last))
-            entry = self._entry_in(view, key, row)
-            if entry is not None:
-                entries.append(entry)
-            last = key
-        return Page(tuple(entries))
-
-    def _entry_in(self, view: View, key: bytes, row: bytes) -> Entry | None:
-        """The entry of a record or index row; a damaged one must not hide the others."""
-        digest = keys.digest_in(key)
-        try:
-            return self._codec.unseal(key, row, RECORD).entry(digest)
-        except RowDamaged as error:
-            _log.warning("A record of %s is damaged: %s", digest, error)
-        with suppress(RowDamaged):
-            record = read_record(view.get, self._codec, digest)
-            return record.entry(digest) if record else None
-        return None
-
     def _write(self, batch: Batch) -> None:
         bump_sequence(batch, self._codec)
         self._files.handle.write(batch)
@@ -214,12 +183,13 @@ class LevelStore:
         self._files.close()
 
 
-def _translated(stage: Callable[[Batch], None]) -> Callable[[Batch], None]:
-    """The same, but a damaged row reaches the caller as an error for people."""
+def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
+    """The same, on open files, and a damaged row reaches the caller as an error for people."""
 
     def run(batch: Batch) -> None:
+        handle.ensure_open()
         try:
-            stage(batch)
+            work(batch)
         except RowDamaged as error:
             raise unreadable(_sentence(error)) from error
 

@@ -15,7 +15,6 @@ from helix_desktop.store.record import Record, change_record
 
 TEXT = Shape(str)
 NUMBER = Shape(int)
-SUMMARY = Shape(SessionSummary)
 _TOTALS = Shape(StoreTotals)
 
 

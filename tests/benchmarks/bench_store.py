@@ -1,10 +1,10 @@
 """The durable store against raw LevelDB and raw SHA-256, on the same payloads in the same run.
 
 Run as a script for a table, or with `torture 100` to kill a writing process a hundred times. Payloads are
-slices of Python's own library, log-normal around 8 KB. Both sides of a ratio take turns and its median over the
-rounds counts, so that a noisy machine is noisy to both. What a synced put costs is printed too: where a disk
-takes it in a tenth of a millisecond, the ratios to raw LevelDB measure SHA-256, zstd and the way to another
-thread instead of the disk.
+slices of Python's own library, log-normal around 8 KB. Both sides of a ratio take turns and its median over
+the rounds counts, so that a noisy machine is noisy to both. What a synced put costs is printed too: where a
+disk takes it in a tenth of a millisecond, the ratios to raw LevelDB measure SHA-256, zstd and the way to
+another thread instead of the disk.
 """
 
 from __future__ import annotations

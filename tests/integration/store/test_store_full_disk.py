@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -131,6 +132,96 @@ async def test_a_file_system_that_refuses_every_write_is_survived(tmp_path: Path
     )
     assert done.returncode == 0, done.stderr
     store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert await store.events("s") == [spoke(1), spoke(2)]
+    finally:
+        await store.close()
+
+
+FAILING_SYNC = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int fdatasync(int fd) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length < 0 ? 0 : length] = 0;
+    if (strstr(path, "/db/") && access(getenv("HELIX_TEST_SYNC_FAILS"), F_OK) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+    return real(fd);
+}
+"""
+
+UNSYNCED = """
+import asyncio, os, sys
+from pathlib import Path
+from helix_desktop.context.errors import DigestUnknown, StoreUnreadable, StoreWriteFailed
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import answered, content, spoke
+
+async def refused(call):
+    try:
+        await call
+    except StoreWriteFailed:
+        return
+    raise SystemExit("a write was acknowledged that never reached the disk")
+
+async def run():
+    flag = Path(os.environ["HELIX_TEST_SYNC_FAILS"])
+    store = await LevelStore.open(Path(sys.argv[1]), sys.argv[2])
+    await store.commit("s", [spoke(1)])
+    one = content(bytes(range(256)) * 20)
+    flag.touch()
+    await refused(store.commit("s", [answered(2, one.data)], [one]))
+    assert await store.events("s") == [spoke(1)]
+    # The next write reopens the files, which fails too and leaves them closed.
+    await refused(store.commit("s", [spoke(2)]))
+    await refused(store.save_draft("s", "typed"))
+    try:
+        await store.events("s")
+    except StoreUnreadable as error:
+        assert "writable" in error.fix
+    flag.unlink()
+    # Whether a read or a write comes first: the refused batch, which did reach the log, is gone.
+    assert await store.events("s") == [spoke(1)]
+    try:
+        await store.get(one.digest)
+    except DigestUnknown:
+        pass
+    else:
+        raise SystemExit("refused content came back")
+    await store.commit("s", [spoke(2)])
+    assert (await store.totals()).entries == 0
+    await store.close()
+
+asyncio.run(run())
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("cc") is None, reason="needs a C compiler on Linux"
+)
+async def test_what_a_disk_failed_to_sync_does_not_come_back(tmp_path: Path) -> None:
+    source, shim = tmp_path / "shim.c", tmp_path / "shim.so"
+    source.write_text(FAILING_SYNC)
+    build = ["cc", "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"]
+    await asyncio.to_thread(subprocess.run, build, check=True)
+    environ = os.environ | {"LD_PRELOAD": str(shim), "HELIX_TEST_SYNC_FAILS": str(tmp_path / "fails")}
+    command = [sys.executable, "-c", UNSYNCED, str(tmp_path / "store"), WORKSPACE]
+    done = await asyncio.to_thread(
+        subprocess.run, command, cwd=CHECKOUT, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
     try:
         assert await store.events("s") == [spoke(1), spoke(2)]
     finally:
