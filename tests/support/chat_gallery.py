@@ -108,7 +108,6 @@ def rows_of_a_turn() -> list[Row]:
 def rows_of_all_kinds() -> list[Row]:
     """Every kind and state."""
     at = 1_795_000_000_000
-    head = "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, 7))
     rows: list[Row] = [
         UserRow(
             "v1",
@@ -120,6 +119,13 @@ def rows_of_all_kinds() -> list[Row]:
         AssistantRow(
             "b1", LONG, at, "Opus", demo=True, reasoning="The user wants the cost flat in length. " * 8
         ),
+    ]
+    return rows + _rows_of_tools() + _rows_of_the_program(at)
+
+
+def _rows_of_tools() -> list[Row]:
+    head = "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, 7))
+    return [
         ToolRow(
             "t3",
             "c3",
@@ -172,7 +178,6 @@ def rows_of_all_kinds() -> list[Row]:
         ToolRow("t7", "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
         ToolRow("t8", "c8", "mcp__db__query", "select 1", "approval"),
     ]
-    return rows + _rows_of_the_program(at)
 
 
 def _rows_of_the_program(at: int) -> list[Row]:

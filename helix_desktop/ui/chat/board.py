@@ -11,12 +11,14 @@ from helix_desktop.ui.chat.column import Column
 from helix_desktop.ui.chat.flow import Flow
 from helix_desktop.ui.chat.look import Look
 from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.paint import Hot
 from helix_desktop.ui.chat.row_widget import Deck, Host, RowWidget
 from helix_desktop.ui.chat.sheet import Sheet
 from helix_desktop.ui.chat.sheets import ESTIMATES, Sheets
 
 _TRAIL = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
+_EDGE = 8.0  # room kept around what Tab brings into sight, pixels
 
 
 class Located(NamedTuple):
@@ -131,15 +133,17 @@ class Board(QObject):
             self.set_following(True)
             self.moved.emit()
 
-    def uncover(self, index: int) -> None:
-        """Scroll as little as is needed to have a row, or its top, in sight."""
+    def uncover(self, index: int, hot: Hot) -> None:
+        """Scroll as little as is needed to have a place of a row in sight."""
+        room = self.column.height - _EDGE
         placed = next((row for row in self.flow.placed if row.row == index), None)
-        room = self.column.height - 8
         if placed is None:
-            self.show_row(index, room / 3)
-        elif placed.y < 0 or placed.y + placed.height > room:
-            by = placed.y if placed.y < 0 else min(placed.y, placed.y + placed.height - room)
-            self.scroll_by(by)
+            self.show_row(index, room / 3 - hot.rect.y())
+            return
+        top = placed.y + self.sheets.gap(index) + hot.rect.y()
+        bottom = top + min(hot.rect.height(), room)
+        if top < _EDGE or bottom > room:
+            self.scroll_by(top - _EDGE if top < _EDGE else bottom - room)
 
     def hold(self, index: int) -> None:
         """Lay out again with the top of a visible row staying where it is."""

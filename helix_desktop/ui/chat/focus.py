@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.ui.chat.board import Board
+from helix_desktop.ui.chat.flow import Placed
+from helix_desktop.ui.chat.paint import Hot
 from helix_desktop.ui.chat.row_widget import RowWidget
 
 _REACH = 200  # rows; Tab does not search further for a button
@@ -27,9 +29,7 @@ class FocusPath(QObject):
         at = names.index(widget.focused_hot) if widget.focused_hot in names else -1
         at += 1 if forward else -1
         if 0 <= at < len(names):
-            widget.focus_hot(names[at])
-            self._board.uncover(widget.index)
-            return True
+            return self._focus(widget.index, widget.sheet.hots[at])
         return self._search(widget.index + (1 if forward else -1), forward)
 
     def enter(self, *, forward: bool) -> bool:
@@ -37,7 +37,18 @@ class FocusPath(QObject):
         placed = self._board.flow.placed
         if not placed:
             return False
-        return self._search(placed[0 if forward else -1].row, forward)
+        for row in placed if forward else reversed(placed):
+            hots = self._visible(row)
+            if hots:
+                return self._focus(row.row, hots[0 if forward else -1])
+        return self._search(placed[-1 if forward else 0].row, forward)
+
+    def _visible(self, placed: Placed) -> list[Hot]:
+        """The places of a row that are wholly in sight."""
+        top = placed.y + self._board.sheets.gap(placed.row)
+        height = self._board.column.height
+        hots = self._board.sheet(placed.row).hots
+        return [hot for hot in hots if top + hot.rect.top() >= 0 and top + hot.rect.bottom() <= height]
 
     def _search(self, index: int, forward: bool) -> bool:
         step = 1 if forward else -1
@@ -46,15 +57,15 @@ class FocusPath(QObject):
                 return False
             sheet = self._board.sheet(index)
             if sheet.hots:
-                return self._focus(index, sheet.hots[0 if forward else -1].name)
+                return self._focus(index, sheet.hots[0 if forward else -1])
             index += step
         return False
 
-    def _focus(self, index: int, hot: str) -> bool:
-        self._board.uncover(index)
+    def _focus(self, index: int, hot: Hot) -> bool:
+        self._board.uncover(index, hot)
         widget = self._widget(index)
         if widget is not None:
-            widget.focus_hot(hot)
+            widget.focus_hot(hot.name)
         return widget is not None
 
     def _widget(self, index: int) -> RowWidget | None:

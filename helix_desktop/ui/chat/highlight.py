@@ -74,17 +74,24 @@ class Highlighter(QObject):
 
     def add(self, job: HighlightJob) -> None:
         """Colour a document soon; nothing happens for plain text."""
-        if job.language:
+        if not job.language:
+            return
+        waiting = next((one for one in self._jobs if one.document is job.document), None)
+        if waiting is not None:
+            waiting.first = min(waiting.first, job.first)
+        else:
             self._jobs.append(job)
-            self._timer.start(0)
+        self._timer.start(0)
 
     def clear(self) -> None:
         """Forget what is waiting."""
+        self._timer.stop()
         self._jobs.clear()
         self._running = None
 
     def finish(self) -> None:
         """Colour all that waits now, for pictures and printing."""
+        self._timer.stop()
         while self._jobs or self._running:
             self._slice(float("inf"))
 

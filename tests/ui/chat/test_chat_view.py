@@ -430,6 +430,16 @@ def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> Non
     assert block.layout().formats()[0].format.foreground().color().name() == LIGHT.code.keyword
 
 
+def test_a_theme_switch_while_code_waits_for_its_colours(qtbot: QtBot, view: ChatView) -> None:
+    text = "```python\n" + "def f():\n    return 1\n" * 300 + "```"
+    view.board.model.reset([AssistantRow("a", text)])
+    view.board.sheet(0)
+    view.set_theme(DARK)
+    block = view.board.sheet(0).texts[0].document.lastBlock()
+    qtbot.waitUntil(lambda: len(block.layout().formats()) >= 1)
+    assert block.layout().formats()[0].format.foreground().color().name() == DARK.code.keyword
+
+
 def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: ChatView) -> None:
     view.board.model.reset([ToolRow("t", "c", "bash", "ls", "ok", "x")])
     view.setFocus()
