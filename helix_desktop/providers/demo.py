@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +17,14 @@ import msgspec
 
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, TextArrived, ToolCall
 from helix_desktop.providers.demo_handover import OPENING, write_handover
-from helix_desktop.providers.demo_script import Recall, Script, Step, read_scripts
+from helix_desktop.providers.demo_script import Recall, Script, Step, Task, read_scripts
 from helix_desktop.providers.demo_sight import Output, Place, Sight, note
 
 DEMO_LABEL = "demo/offline"
 _WINDOW, _RESERVE = 24_000, 1_500
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _GO_ON = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
+_SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
 _UNSEEN = "(not in my window)"
 _LOOKING = re.compile(r"\(demo: looking around, step (\d) of 3\)")
 _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
@@ -58,7 +59,7 @@ class DemoModel:
         provider, name = DEMO_LABEL.split("/")
         return ModelInfo(provider, name, window=_WINDOW, reserve=_RESERVE, demo=True)
 
-    async def stream(self, request: Request) -> AsyncIterator[Arrival]:
+    async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
         """Answer a request in small pieces, an `Answer` last."""
         if self._scripts is None:
             self._scripts = await asyncio.to_thread(read_scripts, self._folder)
@@ -96,7 +97,7 @@ def _follow(sight: Sight, place: Place) -> Reply:
             said = "\n\n".join([*told, recall.told])
             return Reply(f"{said}\n\n{note(place.number + 1, number, len(steps), True)}", recall.calls)
         calls = tuple((str(call["tool"]), _arguments(call)) for call in step.calls)
-        told += [_filled(sight, step), recall.told] if recall is not None else [_filled(sight, step)]
+        told += [_filled(sight, step, place.task), recall.told if recall is not None else ""]
         calls += recall.calls if recall is not None else ()
         if calls or number == len(steps):
             said = "\n\n".join(part for part in told if part)
@@ -114,15 +115,17 @@ class _Recalling:
 
 
 def _recall(sight: Sight, wanted: Recall) -> _Recalling:
-    search = f"{re.escape(wanted.target)}|the index of everything before"
+    search = _SPECIAL.sub(r"\\\g<0>", wanted.target) + "|the index of everything before"
     index = sight.next_index(search)
     digest = "" if index and wanted.oldest else sight.digest_of(wanted)
     if digest:
         return _Recalling("", _recall_call(digest, wanted.pattern))
-    if sight.stands_whole(wanted) and not wanted.oldest:
+    if sight.stands_whole(wanted) and not (index and wanted.oldest):
         return _Recalling("It still stands whole in my window, so I need not recall it.")
     if index:
         told = "Its hash is not in my window any more. The summary names an index; I look there."
+        if sight.has_searched(search):
+            told = "That index does not have it all; it names the one before it. I look there as well."
         return _Recalling(told, _recall_call(index, search), index=True)
     beginning = sight.in_ledger(wanted)
     if beginning:
@@ -139,10 +142,11 @@ def _recall_call(digest: str, pattern: str) -> Calls:
     return (("recall_cached_content", arguments),)
 
 
-def _filled(sight: Sight, step: Step) -> str:
+def _filled(sight: Sight, step: Step, task: Task) -> str:
+    recalls = [one.recall for one in task.step if one.recall]
     said = step.say.strip()
     for name, pattern in step.find.items():
-        said = said.replace(f"{{{name}}}", sight.fact(pattern) or _UNSEEN)
+        said = said.replace(f"{{{name}}}", sight.fact(pattern, recalls) or _UNSEEN)
     return said
 
 

@@ -19,14 +19,16 @@ _ENTRY = re.compile(r"^e(\d+) (user|assistant|tool)\b ?(.*)$")
 _HEADING = re.compile(r"^## (.+)$")
 _BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
 _NOTE = re.compile(r"_?\(demo: (?:task (\d+), step (\d+) of (\d+)|looking around)[^)]*\)_?")
+_WEIGHTY = re.compile(r"cause|offset|recalibrat|threshold|proof|effect|limit|because|left", re.IGNORECASE)
 _WISH = re.compile(r"\b(do not|don't|without|keep|please|always|never|prefer|only|small)\b", re.IGNORECASE)
 _TOLD = re.compile(r"\d|`")
 _RAN = re.compile(r"Ran (\d+) tests?")
 _VERDICT = re.compile(r"(?m)^(OK|FAILED \([^)\n]*\))\s*$")
-_SIGNS = 160  # characters of a bullet's sentence
-_ROOM = 2_100  # characters of all bullets: about 700 tokens with their citations
+_SIGNS = 150  # characters of a bullet's sentence
+_ROOM = 1_950  # characters of all bullets: about 700 tokens with their citations
 _MOST = 8
 _FORMER = 3
+_FIRST = "The user asked first:"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ def write_handover(request: str) -> str:
     former = _former(head)
     focus = next((line.removeprefix(_FOCUS) for line in head.splitlines() if line.startswith(_FOCUS)), "")
     new = {title: write(lines) for title, write in _WRITERS.items()}
+    if former:
+        new["Project Background"] = [one for one in new["Project Background"] if _FIRST not in one.text]
     if focus:
         words = {word.lower() for word in re.findall(r"\w{4,}", focus)}
         new["Technical Details"].sort(key=lambda point: any(word in point.text.lower() for word in words))
@@ -98,24 +102,34 @@ def _join(former: list[Point], new: list[Point], title: str) -> list[Point]:
     """What was and still holds, and what is new; of too many, the first three and the newest stay."""
     if title in ("Current Issues", "TODO Items"):
         return new[-_MOST:]
+    if title == "Completed Work":
+        again = {_changed(point) for point in new}
+        kept = [point for point in former if _changed(point) and _changed(point) not in again]
+        return [*kept, *new][-_MOST:]
     said = {point.text: point for point in former}
     said.update({point.text: point for point in new})
     points = list(said.values())
     return points if len(points) <= _MOST else points[:_FORMER] + points[_FORMER - _MOST :]
 
 
+def _changed(point: Point) -> str:
+    """The path that a point says was changed; empty when it says something else."""
+    found = re.match(r"Edited ([^:]+):|Wrote [\d,]+ bytes to (\S+)", point.text)
+    return (found[1] or found[2]) if found else ""
+
+
 def _shorten(sections: dict[str, list[Point]]) -> None:
-    """Drop from the fullest section, after its first point, until all fit."""
+    """Drop the least weighty point of the fullest section, the oldest of equals, until all fit."""
     while sum(len(point.line) for points in sections.values() for point in points) > _ROOM:
         fullest = max(sections.values(), key=lambda points: sum(len(point.line) for point in points))
         if len(fullest) < 2:  # noqa: PLR2004 - a section keeps at least one point
             return
-        del fullest[1]
+        fullest.remove(min(fullest[1:], key=lambda point: len(_WEIGHTY.findall(point.text))))
 
 
 def _background(lines: Sequence[Line]) -> list[Point]:
     asked = [line for line in lines if line.who == "user"]
-    points = [Point(f"The user asked first: {_short(line.text)}", (line.seq,)) for line in asked[:1]]
+    points = [Point(f"{_FIRST} {_short(line.text)}", (line.seq,)) for line in asked[:1]]
     for line in _outputs(lines, "read_file README"):
         blocks = [" ".join(block.split()) for block in line.text.split("\n\n")[1:]]
         prose = [block for block in blocks if block and block[0].isalnum()]
@@ -147,15 +161,17 @@ def _sentences(text: str) -> list[str]:
 def _completed(lines: Sequence[Line]) -> list[Point]:
     read = [line for line in lines if line.who == "tool" and line.text.startswith("read_file ")]
     points: list[Point] = []
-    if read:
+    if read and not any(_is_change(line) for line in lines):
         names = list(dict.fromkeys(line.text.split()[1].rstrip(":") for line in read))
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""  # noqa: PLR2004 - names that fit a line
         told = f"Read {len(names)} files: {', '.join(names[:4])}{more}."
         points.append(Point(told, tuple(line.seq for line in read[:4])))
+    changed: dict[str, Point] = {}
     for line in lines:
         done = re.search(r"((?:Wrote|Edited) [^\n]+)", line.text) if _is_change(line) else None
-        points += [Point(_short(done[1]), (line.seq,))] if done else []
-    return points + _runs(lines)[-2:]
+        if done:
+            changed[line.text.split()[1]] = Point(_short(done[1]), (line.seq,))
+    return [*points, *changed.values(), *_runs(lines)[-1:]]
 
 
 def _runs(lines: Sequence[Line]) -> list[Point]:
@@ -194,7 +210,7 @@ def _todo(lines: Sequence[Line]) -> list[Point]:
     notes = [(line.seq, _NOTE.search(line.text)) for line in lines if line.who == "assistant"]
     placed = [(seq, found) for seq, found in notes if found and found[1]]
     points = [
-        Point(f"Newest request handed over here: {_short(line.text)}", (line.seq,)) for line in asked[-1:]
+        Point(f"Newest request in this record: {_short(line.text)}", (line.seq,)) for line in asked[-1:]
     ]
     if placed:
         seq, found = placed[-1]
@@ -206,11 +222,11 @@ def _todo(lines: Sequence[Line]) -> list[Point]:
 
 def _preferences(lines: Sequence[Line]) -> list[Point]:
     return [
-        Point(f"The user wants: {_short(part)}", (line.seq,))
+        Point(f"The user wants: {_short(part.removeprefix('but '))}", (line.seq,))
         for line in lines
         if line.who == "user"
         for part in re.split(r"(?<=[.!?,])\s+", line.text)
-        if _WISH.search(part)
+        if _WISH.search(part) and " " in part
     ]
 
 

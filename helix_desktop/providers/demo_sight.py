@@ -126,13 +126,18 @@ class Sight:
             notes = [found for found in notes if int(found[1]) < steps]
         return max((int(step) - bool(index) for _, step, index in notes), default=0)
 
-    def fact(self, pattern: str) -> str:
-        """The first group of a pattern in the newest output since the question; empty if none matches."""
-        for output in reversed(self.outputs):
-            found = re.search(pattern, output.text)
-            if found:
-                return found[1].strip()
-        return ""
+    def fact(self, pattern: str, recalls: Sequence[Recall] = ()) -> str:
+        """The first group of a pattern in the newest output since the question that matches, or empty.
+
+        Else in the summary, and in older outputs only when they are what the task set out to recall: a figure
+        of another run must not be told as one of this run.
+        """
+        texts = [output.text for output in reversed(self.outputs)]
+        for recall in recalls:
+            wanted = [output.text for output in _outputs(self.messages) if _is_of(output, recall)]
+            texts += wanted if recall.oldest else wanted[::-1]
+        matches = (re.search(pattern, text) for text in [*texts, self.summary])
+        return next((found[1].strip() for found in matches if found), "")
 
     def stands_whole(self, recall: Recall) -> bool:
         """Whether the wanted output still stands in the request, so that nothing need be recalled."""
@@ -155,8 +160,15 @@ class Sight:
         """The digest of an index not yet searched for this pattern: the summary's, then its former ones."""
         heads = _INDEX.findall(self.summary)
         former = [digest for text in self._indexes() for digest in _FORMER.findall(text)]
-        asked = {one.arguments.get("hash") for one in self.outputs if one.arguments.get("pattern") == pattern}
+        asked = {output.arguments.get("hash") for output in self._searched(pattern)}
         return next((digest for digest in [*heads, *former] if digest not in asked), "")
+
+    def has_searched(self, pattern: str) -> bool:
+        """Whether an index was already searched for this pattern."""
+        return bool(self._searched(pattern))
+
+    def _searched(self, pattern: str) -> list[Output]:
+        return [output for output in self.outputs if output.arguments.get("pattern") == pattern]
 
     def in_ledger(self, recall: Recall) -> str:
         """The digest's beginning as the summary's ledger gives it; empty if it does not."""

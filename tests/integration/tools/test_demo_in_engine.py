@@ -1,0 +1,70 @@
+"""The demo in the engine that people run: real tools, real counting, handovers by the real trigger."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.room import Room
+from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.tool import ApprovalAsk, Decision, Rule
+from helix_desktop.providers.demo import DemoModel
+from helix_desktop.providers.demo_script import read_scripts
+from helix_desktop.providers.token_counter import TokenCounter
+from helix_desktop.store.memory import MemoryStore
+from helix_desktop.tools.toolbox import Toolbox
+from tests.support.tool_demo import DEMO, sample
+
+RESOURCES = DEMO.parent
+
+
+class NoRules:
+    """No saved approvals."""
+
+    def rules(self) -> tuple[Rule, ...]:
+        """None."""
+        return ()
+
+    async def add(self, rule: Rule) -> None:
+        """Nothing is kept."""
+
+
+class Willing:
+    """A person who says yes once, each time."""
+
+    async def decide(self, session: str, ask: ApprovalAsk) -> Decision:
+        """Yes."""
+        return "once"
+
+
+async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None:
+    root = sample("tidewatch", tmp_path)
+    store, counter = MemoryStore(), TokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
+    tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
+    prompts = {name: (RESOURCES / "prompts" / f"{name}.md").read_text() for name in ("system", "handover")}
+    clock = itertools.count(1_750_000_000_000, 1_000)
+    parts = Parts(store, tools, counter, NoRules(), lambda: next(clock), prompts, Willing())
+    policy = msgspec.structs.replace(PROFILES["balanced"], handover_cooldown_s=5)
+    room = Room("w", parts, policy, DemoModel(DEMO, pause_s=0))
+    talk = await room.begin()
+    for ask in read_scripts(DEMO)[0].asks:
+        ended = await talk.run(ask)
+        assert ended.how == "done", ended
+        await talk.settle()
+    log = [one.event for one in talk.session.log]
+    made = [event for event in log if isinstance(event, HandoverMade)]
+    said = [event.text for event in log if isinstance(event, AssistantSpoke)]
+    answers = [event for event in log if isinstance(event, ToolAnswered)]
+    await talk.close()
+    assert len(answers) >= 80
+    assert len(made) >= 2
+    assert all(one.demo and not one.fallback and one.after < one.before for one in made)
+    assert all(len(section.bullets) <= 8 for one in made for section in one.sections)
+    assert [one.recalled for one in answers if one.recalled]
+    assert any("looking in the index" in text for text in said)
+    assert any("**-0.043 m**" in text for text in said)
+    assert not [text for text in said if "(not in my window)" in text]
