@@ -137,6 +137,7 @@ class Line(QWidget):
         self._metrics = QFontMetricsF(self._font)
         self.elide = Qt.TextElideMode.ElideRight
         self.stiff = False  # never narrower than its text
+        self.align = Qt.AlignmentFlag.AlignLeft
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.set_text(text)
 
@@ -188,9 +189,7 @@ class Line(QWidget):
         painter.setFont(self._font)
         painter.setPen(QColor(role_color(self._theme, self._role)))
         shown = self._metrics.elidedText(self._text, self.elide, self.width())
-        painter.drawText(
-            QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown
-        )
+        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, shown)
 
     def _hint(self) -> None:
         fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1
@@ -318,6 +317,8 @@ class KeyValue(QWidget):
         row.setSpacing(8)
         self._name = Line(name, 12, role="muted")
         self._value = Line(value, 12, 400 if mono else 500, role="muted" if mono else "text", mono=mono)
+        self._value.align = Qt.AlignmentFlag.AlignRight
+        self._value.stiff = True
         row.addWidget(self._name)
         row.addStretch(1)
         row.addWidget(self._value)

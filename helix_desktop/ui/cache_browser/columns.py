@@ -24,7 +24,7 @@ ColumnKey: TypeAlias = Literal[
     "used",
     "digest",
 ]
-Look: TypeAlias = Literal["pill", "text", "muted", "number", "mono", "mono-muted"]
+Look: TypeAlias = Literal["pill", "text", "muted", "number", "path", "mono", "mono-muted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Column:
 COLUMNS: tuple[Column, ...] = (
     Column("state", "State", 112, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
     Column("tool", "Tool", 108, 3, "text", lambda row, _: row.tool),
-    Column("target", "Target", 160, 0, "mono", lambda row, _: row.target, stretch=3),
+    Column("target", "Target", 160, 0, "path", lambda row, _: row.target, stretch=3),
     Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.first_line, stretch=4),
     Column("size", "Size", 72, 1, "number", lambda row, _: size_text(row.size)),
     Column("tokens", "Tokens", 66, 4, "number", lambda row, _: tokens_text(row.tokens)),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from helix_desktop.ui.cache_browser.columns import COLUMNS, Look
-from helix_desktop.ui.cache_browser.model import ROW_ROLE
-from helix_desktop.ui.cache_browser.rows import CacheRow, CacheState
+from helix_desktop.ui.cache_browser.model import CacheModel
+from helix_desktop.ui.cache_browser.rows import CacheState
 from helix_desktop.ui.elements import Now, Tone, paint_pill, scaled, tone_colors, ui_font, wall_clock
 from helix_desktop.ui.theme import LIGHT, Theme
 
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
+_KEPT_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
 
@@ -28,12 +29,12 @@ STATE_TONES: dict[CacheState, Tone] = {
 
 
 class CacheDelegate(QStyledItemDelegate):
-    """Paints straight from the row: one question to the model per cell."""
+    """Paints cells straight from their rows; the table paints grounds and lines, a whole row at once."""
 
-    def __init__(self, parent: QObject | None = None, now: Now = wall_clock) -> None:
+    def __init__(self, model: CacheModel, parent: QObject | None = None, now: Now = wall_clock) -> None:
         super().__init__(parent)
-        self._now = now
-        self.hovered = -1
+        self._entries, self._now = model, now
+        self._fitted: dict[tuple[str, Look, int], str] = {}
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
@@ -43,6 +44,7 @@ class CacheDelegate(QStyledItemDelegate):
             ("text", text, theme.text),
             ("muted", text, theme.muted),
             ("number", text, theme.muted),
+            ("path", mono, theme.text),
             ("mono", mono, theme.text),
             ("mono-muted", mono, theme.muted),
         )
@@ -50,65 +52,49 @@ class CacheDelegate(QStyledItemDelegate):
         self._pill_font = ui_font(11, 500)
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pills = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
-        self._line, self._accent = QPen(QColor(theme.border)), QColor(theme.accent)
-        self._selection, self._hover = QColor(theme.selection), QColor(theme.raised)
+        self._pill_height = scaled(20)
         self._hollow = QColor(theme.hover)
+        self._fitted.clear()
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         """Draw a cell."""
-        painter.save()
         rect: QRect = option.rect
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
-        if chosen:
-            painter.fillRect(rect, self._selection)
-        elif index.row() == self.hovered:
-            painter.fillRect(rect, self._hover)
-        if chosen and index.column() == 0 and option.widget.hasFocus():
-            painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height() - 1), self._accent)
-        painter.setPen(self._line)
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-        row = index.data(ROW_ROLE)
-        column = COLUMNS[index.column()]
-        if isinstance(row, CacheRow):
-            self._cell(painter, rect, row, index.column())
-        elif column.key == "digest":
-            self._text(painter, rect, index.data(Qt.ItemDataRole.DisplayRole)[:8] + " …", "mono-muted")
-        else:
-            self._placeholder(painter, rect, column.look == "number")
-        painter.restore()
-
-    def _cell(self, painter: QPainter, rect: QRect, row: CacheRow, number: int) -> None:
-        column = COLUMNS[number]
-        text = column.text(row, self._now())
-        if column.look != "pill":
-            # Of a path the end says most.
-            elide = Qt.TextElideMode.ElideMiddle if column.key == "target" else Qt.TextElideMode.ElideRight
-            self._text(painter, rect, text, column.look, elide)
+        column, row = COLUMNS[index.column()], self._entries.entry(index.row())
+        if row is None:
+            self._placeholder(painter, rect, column.look, self._entries.digest_at(index.row()))
             return
-        width = self._pill_metrics.horizontalAdvance(text) + 17
-        height = scaled(20)
-        box = QRectF(rect.left() + EDGE + 0.5, rect.top() + (rect.height() - height) / 2, width, height)
-        paint_pill(painter, box, text, self._pills[row.state], self._pill_font)
+        text = column.text(row, self._now())
+        if column.look == "pill":
+            width = self._pill_metrics.horizontalAdvance(text) + 17
+            top = rect.top() + (rect.height() - self._pill_height) / 2
+            box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
+            paint_pill(painter, box, text, self._pills[row.state], self._pill_font)
+        else:
+            self._text(painter, rect, text, column.look)
 
-    def _text(
-        self,
-        painter: QPainter,
-        rect: QRect,
-        text: str,
-        look: Look,
-        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-    ) -> None:
-        font, metrics, ink = self._faces[look]
-        inner = QRectF(rect.adjusted(PAD, 0, -PAD, 0))
+    def _text(self, painter: QPainter, rect: QRect, text: str, look: Look) -> None:
+        font, _, ink = self._faces[look]
         painter.setFont(font)
         painter.setPen(ink)
-        if metrics.horizontalAdvance(text) > inner.width():
-            text = metrics.elidedText(text, elide, inner.width())
-        painter.drawText(inner, _RIGHT if look == "number" else _LEFT, text)
+        inner = rect.adjusted(PAD, 0, -PAD, 0)
+        painter.drawText(inner, _RIGHT if look == "number" else _LEFT, self._fit(text, look, inner.width()))
 
-    def _placeholder(self, painter: QPainter, rect: QRect, right: bool) -> None:
+    def _fit(self, text: str, look: Look, width: int) -> str:
+        fitted = self._fitted.get((text, look, width))
+        if fitted is None:
+            if len(self._fitted) > _KEPT_TEXTS:
+                self._fitted.clear()
+            # Of a path the end says most.
+            elide = Qt.TextElideMode.ElideMiddle if look == "path" else Qt.TextElideMode.ElideRight
+            fitted = self._fitted[text, look, width] = self._faces[look][1].elidedText(text, elide, width)
+        return fitted
+
+    def _placeholder(self, painter: QPainter, rect: QRect, look: Look, digest: str) -> None:
+        if look == "mono":
+            self._text(painter, rect, f"{digest[:8]} …", "mono-muted")
+            return
         width = min(46, rect.width() - 2 * PAD)
-        left = rect.right() - PAD - width if right else rect.left() + PAD
+        left = rect.right() - PAD - width if look == "number" else rect.left() + PAD
         painter.fillRect(QRect(left, rect.center().y() - 3, width, 6), self._hollow)

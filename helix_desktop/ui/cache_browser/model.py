@@ -155,6 +155,10 @@ class CacheModel(QAbstractTableModel):
             return replace(known[1], state="damaged")
         return known[1]
 
+    def knows(self, row: int) -> bool:
+        """Whether a row has arrived; asks for nothing."""
+        return self._key(row) in self._rows
+
     def _key(self, row: int) -> bytes:
         return self._ids[row * DIGEST_BYTES : (row + 1) * DIGEST_BYTES]
 

@@ -157,13 +157,13 @@ class PagedText(QPlainTextEdit):
         painter.fillRect(dirty, QColor(self._theme.code_surface))
         painter.setFont(ui_font(11, mono=True))
         painter.setPen(QColor(self._theme.faint))
-        block = self.firstVisibleBlock()
+        block, line = self.firstVisibleBlock(), self.fontMetrics().lineSpacing()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
         while block.isValid() and top <= dirty.bottom():
             height = self.blockBoundingRect(block).height()
             number = self._rows[block.blockNumber()].number if block.blockNumber() < len(self._rows) else 0
             painter.drawText(
-                QRectF(0, top, gutter.width() - _GUTTER_PAD, height),
+                QRectF(0, top, gutter.width() - _GUTTER_PAD, line),
                 Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
                 str(number) if number else "↪",
             )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
 from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF, ColumnKey, fitting, widths
 from helix_desktop.ui.cache_browser.delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache_browser.model import CacheModel, Index
 from helix_desktop.ui.elements import Now, scaled, wall_clock
-from helix_desktop.ui.theme import Theme
+from helix_desktop.ui.theme import LIGHT, Theme
 
 ROW_HEIGHT = 34  # pixels at 100 %
 
@@ -26,7 +26,8 @@ class CacheTable(QTableView):
         super().__init__()
         self._entries = model
         self._forced: dict[ColumnKey, bool] = {}
-        self._painter = CacheDelegate(self, now)
+        self._painter = CacheDelegate(model, self, now)
+        self._theme, self._hovered = LIGHT, -1
         self.setModel(model)
         self.setItemDelegate(self._painter)
         self.setAccessibleName("Cache entries")
@@ -35,6 +36,8 @@ class CacheTable(QTableView):
         self.setCornerButtonEnabled(False)
         self.setTabKeyNavigation(False)
         self.setMouseTracking(True)
+        # Painted whole by paintEvent: only so does Qt move what it has painted when it scrolls.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -99,6 +102,7 @@ class CacheTable(QTableView):
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme and the text size in force."""
+        self._theme = theme
         self._painter.tint(theme)
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
@@ -116,6 +120,28 @@ class CacheTable(QTableView):
         super().currentChanged(current, previous)
         if current.row() != previous.row() or not previous.isValid():
             self.chosen.emit(self.current_digest())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw grounds and lines of the rows to be painted, then their cells."""
+        painter, dirty = QPainter(self.viewport()), event.rect()
+        painter.fillRect(dirty, QColor(self._theme.canvas))
+        line, chosen = QColor(self._theme.border), self.currentIndex().row()
+        height, width = self.verticalHeader().defaultSectionSize(), self.viewport().width()
+        row = self.rowAt(dirty.top())
+        while 0 <= row < self._entries.rowCount():
+            top = self.rowViewportPosition(row)
+            if top > dirty.bottom():
+                break
+            if row == chosen:
+                painter.fillRect(0, top, width, height, QColor(self._theme.selection))
+                if self.hasFocus():
+                    painter.fillRect(0, top, 3, height - 1, QColor(self._theme.accent))
+            elif row == self._hovered:
+                painter.fillRect(0, top, width, height, QColor(self._theme.raised))
+            painter.fillRect(0, top + height - 1, width, 1, line)
+            row += 1
+        painter.end()
+        super().paintEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns."""
@@ -143,8 +169,8 @@ class CacheTable(QTableView):
 
     def _hover(self, at: QPoint) -> None:
         row = self.rowAt(at.y()) if at.y() >= 0 else -1
-        if row != self._painter.hovered:
-            self._painter.hovered = row
+        if row != self._hovered:
+            self._hovered = row
             self.viewport().update()
 
     def _unforce(self) -> None:

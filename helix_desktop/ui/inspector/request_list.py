@@ -166,7 +166,9 @@ class RequestDelegate(QStyledItemDelegate):
         room = right - width - 8 - rect.left() - _TEXT_X
         painter.setFont(self._name)
         painter.setPen(QColor(self._theme.text))
-        name = self._name_metrics.elidedText(row.name, Qt.TextElideMode.ElideMiddle, room)
+        spoken = row.kind in ("user", "assistant")
+        elide = Qt.TextElideMode.ElideRight if spoken else Qt.TextElideMode.ElideMiddle
+        name = self._name_metrics.elidedText(row.name, elide, room)
         painter.drawText(QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
 
     def _second_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:

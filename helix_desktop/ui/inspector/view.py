@@ -16,6 +16,7 @@ from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import IconButton, IconLabel, line, retint
 
 _NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece."
+_MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
 _PANIC = 0.95  # of the window: CONTEXT.md 3.6
 
 
@@ -96,7 +97,7 @@ class Inspector(QWidget):
         page = QWidget()
         page.setObjectName("page")
         column = QVBoxLayout(page)
-        column.setContentsMargins(16, 14, 16, 16)
+        column.setContentsMargins(*_MARGINS)
         column.setSpacing(12)
         column.addLayout(self._title())
         column.addWidget(self._window_card())
@@ -110,6 +111,11 @@ class Inspector(QWidget):
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidget(page)
         self._inside = page
+        # The scroll bar takes the right margin's place, so that cards do not change their width much.
+        bar = self._scroll.verticalScrollBar()
+        bar.rangeChanged.connect(
+            lambda _, end: column.setContentsMargins(*(_MARGINS if end == 0 else _BAR_MARGINS))
+        )
         return self._scroll
 
     def _title(self) -> QHBoxLayout:
@@ -121,7 +127,7 @@ class Inspector(QWidget):
         return row
 
     def _window_card(self) -> Card:
-        card = Card((16, 10, 16, 12), 4)
+        card = Card((15, 10, 15, 12), 4)
         numbers = QHBoxLayout()
         numbers.setSpacing(8)
         self.used, self._of = Line("", 26, 600), Line("", 13, role="muted")

@@ -1,0 +1,134 @@
+"""The context inspector as a person uses it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.elements import tokens_text, when_text
+from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.inspector.view import Inspector
+from tests.support.panes_samples import NOW_MS, inspector, window_rows
+
+MINUTE, HOUR = 60_000, 3_600_000
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Inspector:
+    """An inspector of the sample window."""
+    made = Inspector()
+    qtbot.addWidget(made)
+    made.resize(300, 900)
+    made.set_state(inspector())
+    made.show()
+    return made
+
+
+def test_the_numbers_say_where_they_come_from(pane: Inspector) -> None:
+    """Reported numbers stand bare, estimated ones with their sign; the way to the handover is told."""
+    assert (pane.used.text, pane.source.text) == ("14.6k", "reported by the provider")
+    assert pane.share.text() == "61 %"
+    assert pane.until.text == "Handover at 85 % · in about 5.8k tokens"
+    pane.set_state(inspector(used=20_900, estimated=True))
+    assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "≈ estimated")
+    assert pane.until.text.endswith("due now")
+
+
+def test_the_legend_has_what_there_is(pane: Inspector) -> None:
+    """Segments of nothing have no row."""
+    assert len(pane._legend) == 9
+    state = inspector()
+    without = tuple(replace(one, tokens=0) if one.kind == "recalled" else one for one in state.segments)
+    pane.set_state(replace(state, segments=without))
+    assert "recalled" not in pane._legend
+    assert pane._legend["free"].accessibleName() == "Free: 7.4k"
+
+
+def test_a_click_leads_to_the_event(qtbot: QtBot, pane: Inspector) -> None:
+    """Rows with an event lead to it; a double click asks for the text."""
+    index = pane.requests.model().index(2, 0)
+    view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    with qtbot.waitSignal(pane.row_activated) as activated:
+        QTest.mouseClick(view, left, none, at)
+    assert activated.args == [210]
+    with qtbot.waitSignal(pane.row_text_requested) as asked:
+        QTest.mouseDClick(view, left, none, at)
+    assert asked.args == [window_rows(5)[2]]
+
+
+def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
+    """Down keeps the row in sight, Space asks for its text."""
+    pane.set_state(inspector(2_000))
+    pane.requests.setFocus()
+    pane.requests.setCurrentIndex(pane.requests.model().index(0, 0))
+    for _ in range(40):
+        QTest.keyClick(pane.requests, Qt.Key.Key_Down)
+    current = pane.requests.currentIndex()
+    assert current.row() == 40
+    assert pane._scroll.verticalScrollBar().value() > 0
+    with qtbot.waitSignal(pane.row_text_requested) as asked:
+        QTest.keyClick(pane.requests, Qt.Key.Key_Space)
+    assert asked.args == [current.data(ROW_ROLE)]
+
+
+def test_updates_keep_the_selected_row(pane: Inspector) -> None:
+    """A request that grew keeps what is selected."""
+    pane.requests.setCurrentIndex(pane.requests.model().index(5, 0))
+    pane.set_state(inspector(60))
+    assert pane.requests.currentIndex().row() == 5
+    assert pane.requests.model().rowCount() == 60
+    pane.set_state(inspector(4))
+    assert pane.requests.model().rowCount() == 4
+
+
+def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:
+    """A page over the overview; Esc goes back."""
+    pane.show_page("Next request", "system\nYou are an agent.")
+    assert pane.page.text.toPlainText() == "system\nYou are an agent."
+    pane.page.copy_content()
+    assert QGuiApplication.clipboard().text() == "system\nYou are an agent."
+    QTest.keyClick(pane.page.text, Qt.Key.Key_Escape)
+    assert pane.requests.isVisible()
+    pane.set_state(inspector(43))
+    assert pane.requests.isVisible()
+
+
+def test_without_a_session_there_is_one_sentence_and_one_button(qtbot: QtBot, pane: Inspector) -> None:
+    """The empty state leads to the composer."""
+    pane.set_state(None)
+    assert pane.empty.isVisible()
+    with qtbot.waitSignal(pane.compose_requested):
+        pane.empty.button.click()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [(0, "0"), (812, "812"), (1_000, "1k"), (14_640, "14.6k"), (99_949, "99.9k"), (99_960, "100k"),
+     (128_000, "128k"), (999_499, "999k"), (999_500, "1.00M"), (1_240_000, "1.24M"),
+     (-9_800, "\N{MINUS SIGN}9.8k")],
+)  # fmt: skip
+def test_tokens_are_written_short(tokens: int, text: str) -> None:
+    """No number of tokens is longer than six signs."""
+    assert tokens_text(tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("ago", "text"),
+    [(0, "now"), (-5, "now"), (59_000, "now"), (2 * MINUTE, "2 min ago"), (59 * MINUTE, "59 min ago")],
+)  # fmt: skip
+def test_recent_times_are_counted(ago: int, text: str) -> None:
+    """Minutes within the hour."""
+    assert when_text(NOW_MS - ago, NOW_MS) == text
+
+
+def test_older_times_are_named() -> None:
+    """A day and more is a day's name, with its year when that is another."""
+    yesterday = when_text(NOW_MS - 24 * HOUR, NOW_MS, clock=True)
+    assert yesterday.startswith("Yesterday ")
+    assert when_text(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")

@@ -1,0 +1,77 @@
+"""Contents become pages: every line is there, numbered, folded, found."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.ui.cache_browser.pages import FOLD_CHARACTERS, PAGE_LINES, PagedContent
+
+LINE = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=60)
+
+
+@given(st.lists(LINE, max_size=60), st.integers(0, 5_000))
+def test_rows_joined_are_the_text(lines: list[str], long: int) -> None:
+    """Nothing is lost or doubled by lines, pages and folds."""
+    text = "\n".join([*lines, "é" * long])
+    content = PagedContent(text.encode())
+    rows = [row for page in range(content.pages) for row in content.page(page)]
+    joined = "".join(("\n" if row.number > 1 else "") + row.text for row in rows)
+    assert joined == text.removesuffix("\n")
+    assert max((len(row.text.encode()) for row in rows), default=0) <= FOLD_CHARACTERS
+
+
+def test_pages_number_their_lines() -> None:
+    """A page goes on where the former one ended."""
+    content = PagedContent(b"".join(b"line %d\n" % number for number in range(1, 1_001)))
+    assert (content.lines, content.pages) == (1_000, 3)
+    assert content.page(1)[0].number == PAGE_LINES + 1
+    assert content.page(2)[-1].text == "line 1000"
+
+
+def test_a_folded_line_keeps_its_number() -> None:
+    """The rows of one long line carry its number once."""
+    content = PagedContent(b"a\n" + b"x" * (2 * FOLD_CHARACTERS + 10) + b"\nb")
+    assert [row.number for row in content.page(0)] == [1, 2, 0, 0, 3]
+    assert content.line_at(3) == 2
+
+
+def test_millions_of_characters_in_one_line_stay_pages() -> None:
+    """A line of 3.6 million characters is many rows, none long."""
+    content = PagedContent(b"y" * 3_600_000)
+    assert content.lines == 1
+    assert content.pages == 5
+    assert len(content.page(0)) == PAGE_LINES
+
+
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\0\0", b"\xff\xfe text that is no UTF-8 " * 4])
+def test_what_is_no_text_is_hexadecimal(data: bytes) -> None:
+    """Bytes are shown as they are."""
+    content = PagedContent(data)
+    assert content.binary
+    assert content.page(0)[0].text.startswith(f"00000000  {data[:4].hex(' ')}")
+
+
+def test_control_characters_become_pictures() -> None:
+    """An escape sequence is seen, not obeyed, and takes one column as before."""
+    assert PagedContent(b"\x1b[31mred").page(0)[0].text == "␛[31mred"
+
+
+@given(st.lists(LINE, min_size=1, max_size=40), st.text(st.sampled_from("abéX"), min_size=1, max_size=3))
+def test_search_finds_what_is_there(lines: list[str], needle: str) -> None:
+    """A hit names the row and the column where the words stand."""
+    text = "\n".join([*lines, f"some {needle} here"])
+    content = PagedContent(text.encode())
+    hits = [hit for hit in content.search(needle) if hit is not None]
+    assert hits
+    for hit in hits:
+        found = content.row(hit.row).text[hit.column : hit.column + hit.length]
+        assert found.encode().lower() == needle.encode().lower()
+
+
+def test_share_of_lines_is_their_part_of_the_bytes() -> None:
+    """The cost of recalling some lines follows from their bytes."""
+    content = PagedContent(b"12345\n" * 10)
+    assert content.share(1, 10) == pytest.approx(1.0)
+    assert content.share(3, 4) == pytest.approx(0.2)
