@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from helix_desktop.config.toml_file import TomlFiles, keep_aside
 from helix_desktop.context.errors import HelixError, SettingsDamaged
 from helix_desktop.context.message import ModelInfo
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 Theme = Literal["system", "light", "dark"]
 
@@ -176,7 +177,10 @@ class SettingsFile:
                 f"Check that {self._path.parent} can be written to and has room.",
             ) from error
 
-    def _existing(self) -> tomlkit.TOMLDocument:
+    def _existing(self) -> TOMLDocument:
+        import tomlkit
+        from tomlkit.exceptions import TOMLKitError
+
         try:
             return tomlkit.parse(self._path.read_text(encoding="utf-8"))
         except (FileNotFoundError, UnicodeDecodeError, TOMLKitError):
@@ -217,7 +221,7 @@ def _convert(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
     return Settings(**good), wrong
 
 
-def _merged(existing: tomlkit.TOMLDocument, settings: Settings) -> tomlkit.TOMLDocument:
+def _merged(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
     """A file's content brought up to date; comments, and keys nobody here knows, stay."""
     for key, value in msgspec.to_builtins(settings).items():
         old = existing.get(key)

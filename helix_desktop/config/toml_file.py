@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-
 from helix_desktop.context.errors import SettingsDamaged
 
 
@@ -36,6 +34,8 @@ class TomlFiles:
 
     def write(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Replace the file, durably. Raises OSError; then the former file is as it was."""
+        import tomlkit  # not needed to read, and too slow for the way to the first frame
+
         text = tomlkit.dumps(fields)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
         try:

@@ -1,0 +1,77 @@
+"""First paint of the whole window beside a bare QMainWindow: whole processes, CPU time, in turn."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROUNDS = 7
+LATE = ("mcp", "tiktoken", "httpx")
+_EXIT_ON_PAINT = """
+import os, sys
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QMainWindow
+class Watch(QObject):
+    def eventFilter(self, seen, event):
+        if event.type() == QEvent.Type.Paint and isinstance(seen, QMainWindow):
+            early = [name for name in %r if name in sys.modules]
+            os.write(1, (",".join(early) or "-").encode())
+            os._exit(0)
+        return False
+""" % (LATE,)
+BARE = (
+    _EXIT_ON_PAINT
+    + """
+app = QApplication([])
+watch = Watch(); app.installEventFilter(watch)
+window = QMainWindow(); window.resize(1440, 900); window.show()
+app.exec()
+"""
+)
+WHOLE = (
+    _EXIT_ON_PAINT
+    + """
+import helix_desktop.app.main as main
+from helix_desktop.app.cli import parser
+made = main.QApplication
+def make(argv):
+    app = made(argv)
+    app.watch = Watch(); app.installEventFilter(app.watch)
+    return app
+main.QApplication = make
+main.show_window(parser().parse_args(["--data-dir", os.environ["HELIX_BENCH_DATA"]]))
+"""
+)
+
+
+def _cpu(code: str, environ: dict[str, str]) -> tuple[float, str]:
+    """CPU milliseconds of one process, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, check=True, text=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent * 1000, done.stdout
+
+
+def main() -> list[tuple[str, float, str]]:
+    """Medians over seven rounds after one warm-up, and their ratio (target: at most 2.5)."""
+    with tempfile.TemporaryDirectory() as place:
+        environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HELIX_BENCH_DATA": place}
+        environ["PYTHONPATH"] = str(Path(__file__).parents[2])
+        runs = [(_cpu(BARE, environ), _cpu(WHOLE, environ)) for _ in range(ROUNDS + 1)][1:]
+    bare = statistics.median(one[0][0] for one in runs)
+    whole = statistics.median(one[1][0] for one in runs)
+    early = {name for one in runs for name in one[1][1].split(",")} - {"-"}
+    return [
+        ("first paint, bare QMainWindow", bare, "ms CPU"),
+        ("first paint, whole window", whole, "ms CPU"),
+        ("first paint, ratio", whole / bare, "x (target <= 2.5)"),
+        ("of mcp, tiktoken, httpx imported before it", len(early), ", ".join(sorted(early)) or "none"),
+    ]
