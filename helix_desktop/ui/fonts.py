@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from PySide6.QtGui import QFont, QFontDatabase
+from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 
 UI_FAMILY = "Inter"
 MONO_FAMILY = "JetBrains Mono"
@@ -16,7 +16,10 @@ _log = logging.getLogger(__name__)
 
 
 def load(directory: Path) -> tuple[str, ...]:
-    """Make the fonts of a folder known to Qt once; returns the families that are now there, sorted."""
+    """Make the fonts of a folder known to Qt, and the window's family the application's font.
+
+    Call it once, before any widget. Returns the families that are now there, sorted.
+    """
     families: set[str] = set()
     for path in sorted(directory.glob("*.ttf")):
         number = QFontDatabase.addApplicationFont(str(path))
@@ -24,6 +27,7 @@ def load(directory: Path) -> tuple[str, ...]:
             _log.warning("Font %s could not be read; the system's font is used instead.", path.name)
             continue
         families.update(QFontDatabase.applicationFontFamilies(number))
+    QGuiApplication.setFont(base())
     return tuple(sorted(families))
 
 

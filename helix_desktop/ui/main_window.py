@@ -175,7 +175,10 @@ class MainWindow(QMainWindow):
         for action, steps in ((actions.zoom_in, 1), (actions.zoom_out, -1), (actions.zoom_reset, 0)):
             action.triggered.connect(lambda _=False, by=steps: appearance.zoom(by))
         appearance.changed.connect(take)
-        take(appearance.theme)
+        appearance.dress()
+        if self.font().pixelSize() != appearance.text_px:
+            # Built before the appearance: Qt tells such a window of its font only under a sheet.
+            appearance.dress()
 
     def set_theme(self, theme: Theme) -> None:
         """Give every part the colours of a theme."""

@@ -25,8 +25,10 @@ DEMO_BADGE = "Offline demo model"
 
 _TITLE_PX = (120, 232)
 """Least and most room in pixels that the title keeps before anything else is shortened."""
-_SEGMENT_PX = 39
-_WORD_GAP_PX = 2
+_BADGE_NEEDS_PX = 200
+"""Room beside the pages from which the demo badge and the word after it stand whole."""
+_SEGMENT_PX = 35
+_WORD_GAP_PX = 4
 
 
 class EditableTitle(QStackedWidget):
@@ -256,5 +258,5 @@ class TopBar(QWidget):
                 break
         self.gauge.set_detail(detail)
         self.pages.set_short(brief)
-        narrow = brief and detail == "share"
-        self._badge.set_text("Demo" if narrow else DEMO_BADGE)
+        names = self.width() - fixed - self.gauge.width_at(detail) - self.pages.width_at(brief)
+        self._badge.set_text(DEMO_BADGE if names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) else "Demo")

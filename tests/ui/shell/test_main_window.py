@@ -6,12 +6,12 @@ from datetime import datetime
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui import style
+from helix_desktop.ui import fonts, style
 from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
 from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
@@ -33,6 +33,12 @@ def work(window: MainWindow) -> None:
     window.top_bar.show_session(HEADER)
     window.top_bar.show_gauge(GAUGE)
     window.show_place("work")
+
+
+def make_window(kept: dict[str, bytes]) -> MainWindow:
+    """A window over a dictionary as its memory."""
+    pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
+    return MainWindow(pages, LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
 
 
 def inspector_of(window: MainWindow) -> QWidget:
@@ -81,8 +87,7 @@ def test_the_gauge_opens_and_closes_the_inspector(qtbot: QtBot, window: MainWind
 
 def test_splitter_widths_come_back(qtbot: QtBot, kept: dict[str, bytes]) -> None:
     def opened() -> MainWindow:
-        pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
-        made = MainWindow(pages, LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
+        made = make_window(kept)
         qtbot.addWidget(made)
         work(made)
         made.show()
@@ -294,6 +299,32 @@ def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) 
     with qtbot.assertNotEmitted(window.top_bar.renamed):
         QTest.keyClick(field, Qt.Key.Key_Escape)
     assert window.top_bar.title.title() == HEADER.title
+
+
+@pytest.mark.parametrize("window_first", [False, True])
+def test_every_word_has_the_chosen_font_whatever_was_built_first(
+    qtbot: QtBot, qapp: QApplication, window_first: bool
+) -> None:
+    qapp.setStyleSheet("")
+    qapp.setFont(QFont("Sans Serif", 10))
+    if window_first:
+        window = make_window({})
+        appearance = style.Appearance(qapp, "light", 18)
+    else:
+        appearance = style.Appearance(qapp, "light", 18)
+        window = make_window({})
+    qtbot.addWidget(window)
+
+    window.follow(appearance)
+    window.show()
+
+    words = window.findChildren(QLabel)
+    assert {label.font().family() for label in words} <= {fonts.UI_FAMILY, fonts.MONO_FAMILY}
+    assert window.sidebar.search.font().pixelSize() == 18
+    appearance.zoom(0)
+    assert window.sidebar.search.font().pixelSize() == fonts.BASE_PX
+    window.allow_close()
+    appearance.deleteLater()
 
 
 def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow) -> None:
