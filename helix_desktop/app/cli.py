@@ -20,7 +20,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2."""
-        print(f"helix-desktop: {message} (see helix-desktop --help)", file=sys.stderr)  # noqa: T201  its output
+        sys.stderr.write(f"helix-desktop: {message} (see helix-desktop --help)\n")
         raise SystemExit(USAGE)
 
 
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _command(given)(given)
     except HelixError as error:
-        print(f"helix-desktop: {error}", file=sys.stderr)  # noqa: T201  its output
+        sys.stderr.write(f"helix-desktop: {error}\n")
         return LOCKED if hasattr(error, "owner_pid") else FAILED
     except KeyboardInterrupt:
         return 130

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
+import qasync
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from helix_desktop.context.errors import HelixError
@@ -14,10 +16,16 @@ _FAILED = 1
 def refuse(app: QApplication, error: HelixError) -> int:
     """Show an error and wait until it is read; the exit code."""
     sys.stderr.write(f"helix-desktop: {error}\n")
-    if app.platformName() in {"offscreen", "minimal"}:
-        return _FAILED
+    if app.platformName() not in {"offscreen", "minimal"}:
+        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+            runner.run(_shown(error))
+    return _FAILED
+
+
+async def _shown(error: HelixError) -> None:
+    read = asyncio.Event()
     box = QMessageBox(QMessageBox.Icon.Critical, "Helix Desktop", error.what)
     box.setInformativeText(f"{error.why} {error.fix}".strip())
-    box.finished.connect(lambda _: app.exit(_FAILED))
+    box.finished.connect(lambda _: read.set())
     box.open()
-    return app.exec()
+    await read.wait()

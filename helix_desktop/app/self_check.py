@@ -40,7 +40,7 @@ async def _run(data: DataDir) -> int:
     for name, check in checks.items():
         try:
             sys.stdout.write(f"ok    {name:<{_WIDTH}} {await check()}\n")
-        except Exception as error:  # noqa: BLE001  whatever is wrong with a part has to be named
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a part has to be named
             failed += 1
             sys.stdout.write(f"FAIL  {name:<{_WIDTH}} {type(error).__name__}: {error}\n")
     sys.stdout.write("all parts work\n" if not failed else f"{failed} of {len(checks)} parts do not work\n")

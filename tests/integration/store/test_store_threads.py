@@ -56,7 +56,7 @@ async def test_calls_that_race_with_close_end_well_or_say_closed(tmp_path: Path)
                 await store.page(limit=50)
                 await store.events("s")
 
-        workers = [asyncio.ensure_future(one) for one in (write(), read(), read(), read())]  # noqa: TID251 - a test
+        workers = [asyncio.ensure_future(one) for one in (write(), read(), read(), read())]  # noqa: TID251 - a test owns its tasks
         for _ in range(random.Random(round_).randrange(1, 12)):
             await store.totals()
         await store.close()
@@ -72,7 +72,7 @@ async def test_a_cancelled_commit_is_there_as_a_whole_or_not_at_all(tmp_path: Pa
     whole = none = 0
     for number in range(200):
         session, data = f"s{number}", b"%d " % number * 500
-        task = asyncio.ensure_future(  # noqa: TID251 - a test
+        task = asyncio.ensure_future(  # noqa: TID251 - a test owns its tasks
             store.commit(session, [answered(1, data), spoke(2)], [content(data)])
         )
         for _ in range(number % 4):
@@ -108,7 +108,7 @@ async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: 
             await asyncio.sleep(0.001)
             beats += 1
 
-    heart = asyncio.ensure_future(beat())  # noqa: TID251 - a test
+    heart = asyncio.ensure_future(beat())  # noqa: TID251 - a test owns its tasks
     await asyncio.gather(*(store.commit("s", contents=[one]) for one in contents))
     heart.cancel()
     assert beats > 20
@@ -119,7 +119,7 @@ async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: 
 
 async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> None:
     for turns in range(6):
-        task = asyncio.ensure_future(LevelStore.open(tmp_path, WORKSPACE))  # noqa: TID251 - a test
+        task = asyncio.ensure_future(LevelStore.open(tmp_path, WORKSPACE))  # noqa: TID251 - a test owns its tasks
         for _ in range(turns):
             await asyncio.sleep(0)
         task.cancel()
