@@ -7,8 +7,18 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -106,6 +116,28 @@ def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
 def role_color(theme: Theme, role: Role) -> str:
     """The theme's colour of a role."""
     return str(getattr(theme, role))
+
+
+class FindKey(QObject):
+    """Gives Ctrl+F to a pane while the keyboard is in it, before a shortcut of the window takes it."""
+
+    def __init__(self, pane: QWidget, deed: Callable[[], object]) -> None:
+        """`deed` is done each time; the pane owns this object."""
+        super().__init__(pane)
+        self._deed = deed
+        pane.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Claim the key when Qt asks who wants it; do the deed when it comes."""
+        if not isinstance(event, QKeyEvent) or not event.matches(QKeySequence.StandardKey.Find):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()
+            return True
+        if event.type() is QEvent.Type.KeyPress:
+            self._deed()
+            return True
+        return False
 
 
 def paint_pill(

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from helix_desktop.ui.cache_browser.find_bar import FindBar
 from helix_desktop.ui.cache_browser.paged_text import PagedText
 from helix_desktop.ui.cache_browser.pages import PAGE_LINES, PagedContent
-from helix_desktop.ui.elements import Card, Line, Start, Words
+from helix_desktop.ui.elements import Card, FindKey, Line, Start, Words
 from helix_desktop.ui.widgets import IconButton, line
 
 _AT_ONCE = 256 * 1024  # bytes that are indexed without a thread
@@ -39,6 +39,7 @@ class ContentCard(Card):
         self.copy_button.setText(" Copy")
         self.copy_button.setFixedWidth(76)
         self.copy_button.clicked.connect(self.copy_content)
+        FindKey(self, self.open_find)
         self._back = IconButton("chevron-left", "Page back", px=15, edge=28)
         self._on = IconButton("chevron-right", "Page on", px=15, edge=28)
         self._lay_out()

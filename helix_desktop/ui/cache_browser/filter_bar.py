@@ -39,7 +39,7 @@ class FilterBar(QWidget):
         self.field.setMinimumWidth(150)
         self.field.setMaximumWidth(340)
         self.states = PushButton(" All states", "", "list-filter")
-        self.session = PushButton(" This session", "", "message-square")
+        self.session = PushButton("This session")
         self.session.setCheckable(True)
         self.session.setToolTip("Only what this session refers to")
         self.counter = Line("", 12, role="muted")

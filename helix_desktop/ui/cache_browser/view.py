@@ -20,7 +20,7 @@ from helix_desktop.ui.cache_browser.rows import (
     PreviewState,
 )
 from helix_desktop.ui.cache_browser.table import CacheTable, menu_below
-from helix_desktop.ui.elements import EmptyState, Now, Start, Words, wall_clock
+from helix_desktop.ui.elements import EmptyState, FindKey, Now, Start, Words, wall_clock
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import PushButton, retint
 
@@ -169,10 +169,10 @@ class CacheBrowser(QWidget):
 
     def _add_keys(self) -> None:
         everywhere, preview = Qt.ShortcutContext.WidgetWithChildrenShortcut, self.preview
+        FindKey(self, preview.content.open_find)
         for key, deed in (
             ("Ctrl+Return", preview.recall),
             ("Ctrl+Enter", preview.recall),
-            ("Ctrl+F", preview.content.open_find),
             ("Ctrl+S", preview.export_button.click),
             ("Ctrl+Shift+C", preview.content.copy_content),
             ("/", self.filter_bar.field.setFocus),
@@ -232,6 +232,7 @@ class CacheBrowser(QWidget):
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
         self._pages.setCurrentWidget(self.table if listed or not wanted.narrows else self.no_match)
+        self.preview.setVisible(listed > 0)
         self.no_match.say(
             f"Nothing fits “{wanted.text}”." if wanted.text else "Nothing fits this filter.",
             "Clear the filter",

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui.cache_browser.content_card import ContentCard
-from helix_desktop.ui.elements import Card, EmptyState, KeyValue, Line, Pill, Tone, tokens_text
+from helix_desktop.ui.elements import Card, EmptyState, KeyValue, Line, Pill, Tone, Words, tokens_text
 from helix_desktop.ui.inspector.gauge import SEGMENT_INKS, SavedBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
@@ -150,8 +150,8 @@ class Inspector(QWidget):
         card.body.addSpacing(3)
         foot = QHBoxLayout()
         foot.setSpacing(8)
-        self.until = Line("", 12, role="muted")
-        foot.addWidget(IconLabel("history", px=14))
+        self.until = Words("", 12, "muted")
+        foot.addWidget(IconLabel("history", px=14), 0, Qt.AlignmentFlag.AlignTop)
         foot.addWidget(self.until, 1)
         card.body.addLayout(foot)
         return card
@@ -214,7 +214,7 @@ class Inspector(QWidget):
         self.bar.show_window(state.segments, state.window, state.threshold)
         left = state.until_handover
         when = f"in about {tokens_text(left)} tokens" if left else "due now"
-        self.until.set_text(f"Handover at {state.threshold * 100:.0f} % · {when}")
+        self.until.setText(f"Handover at {state.threshold * 100:.0f} % · {when}")
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
         shown = [segment for segment in segments if segment.tokens > 0]

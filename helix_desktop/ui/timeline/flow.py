@@ -210,4 +210,5 @@ def _format(start: int, length: int, code: bool) -> QTextLayout.FormatRange:
 
 def _x(position: object) -> float:
     # The binding gives the position alone, or with the cursor's place behind it.
-    return float(position[0] if isinstance(position, tuple) else position)  # type: ignore[arg-type]
+    first = position[0] if isinstance(position, tuple) else position
+    return first if isinstance(first, float) else 0.0

@@ -9,8 +9,9 @@ from functools import partial
 import pytest
 import pytest_asyncio
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtGui import QAction, QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.tasks import TaskScope
@@ -278,6 +279,38 @@ async def test_find_goes_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None
     assert content.text.page == 0
     QTest.keyClick(content.find_bar.field, Qt.Key.Key_Escape)
     assert not content.find_bar.isVisible()
+
+
+async def test_the_panes_keys_win_over_the_windows(qtbot: QtBot, scope: TaskScope) -> None:
+    """In the table and the text Ctrl+F finds in the preview; elsewhere it stays the window's."""
+    pane = await opened(qtbot, scope, entries(3))
+    window, elsewhere = QMainWindow(), QLineEdit()
+    qtbot.addWidget(window)
+    whole = QWidget()
+    column = QVBoxLayout(whole)
+    column.addWidget(elsewhere)
+    column.addWidget(pane)
+    window.setCentralWidget(whole)
+    own: list[bool] = []
+    action = QAction("Find", window)
+    action.setShortcut("Ctrl+F")
+    action.triggered.connect(lambda: own.append(True))
+    window.addAction(action)
+    window.show()
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    elsewhere.setFocus()
+    QTest.keyClick(elsewhere, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert own == [True]
+    pane.table.choose(0)
+    pane.show_preview(PreviewState(cache_row(0), CODE))
+    find = pane.preview.content.find_bar
+    for place in (pane.table, pane.preview.content.text, pane.filter_bar.field):
+        place.setFocus()
+        QTest.keyClick(place, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+        assert find.isVisible()
+        find.leave()
+    assert own == [True]
 
 
 async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScope) -> None:

@@ -33,10 +33,10 @@ def test_the_numbers_say_where_they_come_from(pane: Inspector) -> None:
     """Reported numbers stand bare, estimated ones with their sign; the way to the handover is told."""
     assert (pane.used.text, pane.source.text) == ("14.6k", "reported by the provider")
     assert pane.share.text() == "61 %"
-    assert pane.until.text == "Handover at 85 % · in about 5.8k tokens"
+    assert pane.until.text() == "Handover at 85 % · in about 5.8k tokens"
     pane.set_state(inspector(used=20_900, estimated=True))
     assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "≈ estimated")
-    assert pane.until.text.endswith("due now")
+    assert pane.until.text().endswith("due now")
 
 
 def test_the_legend_has_what_there_is(pane: Inspector) -> None:
