@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -10,9 +13,23 @@ from pathlib import Path
 from typing import NoReturn
 
 from helix_desktop import __version__
-from helix_desktop.context.errors import HelixError
+from helix_desktop.context.errors import (
+    DataDirUnusable,
+    DigestAmbiguous,
+    DigestUnknown,
+    HelixError,
+    InputUnusable,
+    SettingsDamaged,
+    StoreLocked,
+    WorkspaceMissing,
+)
 
-USAGE, FAILED, LOCKED = 2, 1, 3  # exit codes
+USAGE, FAILED, LOCKED, INTERRUPTED = 2, 1, 3, 130  # exit codes
+LEAST_WINDOW = 1_000  # tokens: less does not hold the tools' descriptions
+_GIVEN = (InputUnusable, DataDirUnusable, SettingsDamaged, WorkspaceMissing, DigestUnknown, DigestAmbiguous)
+"""What is wrong with what was given, on the command line or in a file that a person wrote."""
+
+log = logging.getLogger(__name__)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -24,12 +41,30 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(USAGE)
 
 
+def _folder(text: str) -> Path:
+    if not text.strip():  # Path("") is the current folder, which an unset variable of a script does not mean
+        raise argparse.ArgumentTypeError("no folder is named")
+    return Path(text)
+
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it says nothing")
+    return text
+
+
+def _tokens(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST_WINDOW:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {LEAST_WINDOW} tokens")
+    return int(text)
+
+
 def parser() -> argparse.ArgumentParser:
     """The grammar of the command line."""
     common = _Parser(add_help=False)
     common.add_argument(
         "--data-dir",
-        type=Path,
+        type=_folder,
         default=argparse.SUPPRESS,
         metavar="DIR",
         help="where Helix Desktop keeps its data",
@@ -38,31 +73,32 @@ def parser() -> argparse.ArgumentParser:
         prog="helix-desktop", description="An agent's context, managed and in sight.", parents=[common]
     )
     root.add_argument("--version", action="version", version=f"Helix Desktop {__version__}")
-    root.add_argument("--workspace", type=Path, metavar="PATH", help="open this folder in the window")
+    root.add_argument("--workspace", type=_folder, metavar="PATH", help="open this folder in the window")
     root.add_argument("--demo", action="store_true", help="open the guided sample in the window")
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)
-    commands.add_parser("self-check", parents=[common], help="prove this installation")
+    checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
+    checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
     for name, text in (
         ("demo", "run the guided demo without a display"),
         ("screenshots", "picture every screen"),
     ):
         made = commands.add_parser(name, parents=[common], help=text)
-        made.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the pictures go")
+        made.add_argument("--out", type=_folder, required=True, metavar="DIR", help="where the pictures go")
     return root
 
 
 def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     run = commands.add_parser("run", parents=[common], help="one turn, events as JSON lines with --json")
-    run.add_argument("--workspace", type=Path, required=True, metavar="PATH", help="the project folder")
-    run.add_argument("--message", required=True, metavar="TEXT", help="what to say to the agent")
+    run.add_argument("--workspace", type=_folder, required=True, metavar="PATH", help="the project folder")
+    run.add_argument("--message", type=_words, required=True, metavar="TEXT", help="what to say to the agent")
     run.add_argument("--model", default="", metavar="PROVIDER/NAME", help="the model that answers")
     run.add_argument(
         "--base-url", default="", metavar="URL", help="a server that speaks OpenAI Chat Completions"
     )
-    run.add_argument("--window", type=int, default=0, metavar="TOKENS", help="the model's window")
+    run.add_argument("--window", type=_tokens, default=0, metavar="TOKENS", help="the model's window")
     run.add_argument("--session", default="", metavar="ID", help="go on with this session, or `last`")
     run.add_argument("--yes", action="store_true", help="approve every call; without it they are denied")
     run.add_argument("--json", action="store_true", help="print every event as a JSON line")
@@ -77,7 +113,9 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
         ("verify", "compare with SHA-256"),
     ):
         verb = verbs.add_parser(name, parents=[common], help=text)
-        verb.add_argument("--workspace", type=Path, required=True, metavar="PATH", help="the project folder")
+        verb.add_argument(
+            "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
+        )
         verb.add_argument("--json", action="store_true", help="one JSON document")
         if name == "show":
             verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
@@ -87,23 +125,81 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
 
 def _add_timeline(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     timeline = commands.add_parser("timeline", parents=[common], help="handovers and sweeps of a workspace")
-    timeline.add_argument("--workspace", type=Path, required=True, metavar="PATH", help="the project folder")
+    timeline.add_argument(
+        "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
+    )
     timeline.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code. Errors become one line, never a traceback."""
-    given = parser().parse_args(argv)
+    _stand_in_for_closed_streams()
+    words = sys.argv[1:] if argv is None else argv
+    given = argparse.Namespace()
     try:
-        return _command(given)(given)
+        if not all(_is_text(word) for word in words):
+            raise InputUnusable("An argument is no UTF-8 text.", fix="Give names and texts as UTF-8.")
+        given = parser().parse_args(words)
+        code = _command(given)(given)
+        sys.stdout.flush()
     except HelixError as error:
-        sys.stderr.write(f"helix-desktop: {error}\n")
-        return LOCKED if hasattr(error, "owner_pid") else FAILED
+        _say(str(error))
+        return LOCKED if isinstance(error, StoreLocked) else USAGE if isinstance(error, _GIVEN) else FAILED
     except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # the reader of a pipe has gone; nothing more can be said to it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERRUPTED
+    except OSError as error:
+        _forget_output()
+        if not isinstance(error, BrokenPipeError):  # a reader that has gone needs no words
+            _say(f"{error}.")
         return FAILED
+    except Exception as error:  # noqa: BLE001  the last line of defence: it is logged, and said in one line
+        place = _keep_for_repair(given, error)
+        _say(f"Helix Desktop made a mistake: {type(error).__name__}: {error}. The log is in {place}.")
+        return FAILED
+    return code
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"helix-desktop: {' '.join(text.split())}\n")
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:  # bytes that are no UTF-8 come as lone surrogates
+        return False
+    return True
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Put something in the place of closed standard streams: else a database's file gets their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  open as long as the process
+            setattr(sys, name, nothing)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # file names and outputs hold signs that a terminal may not
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _keep_for_repair(given: argparse.Namespace, error: Exception) -> Path:
+    """Write an error that nobody foresaw to the log; the log's folder."""
+    from helix_desktop.app.crash import close_log, open_log
+    from helix_desktop.config.paths import DataDir
+
+    data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
+    with contextlib.suppress(HelixError, OSError):
+        data.ensure()
+        handler = open_log(data.logs_dir)
+        log.error("a command failed", exc_info=error)
+        close_log(handler)
+    return data.logs_dir
+
+
+def _forget_output() -> None:
+    """Let what is still buffered for standard output go nowhere, so that the exit is quiet."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:

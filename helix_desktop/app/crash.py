@@ -11,14 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from helix_desktop.app.qt_log import leave_qt_messages, take_qt_messages
-
 _SIZE, _KEPT = 1_000_000, 3  # bytes per file, files
 log = logging.getLogger("helix_desktop")
 
 
-def open_logs(folder: Path) -> TextIO:
-    """Log warnings and worse to `folder`, and stacks of hard crashes beside; close what is returned at exit.
+def open_log(folder: Path) -> logging.Handler:
+    """Log warnings and worse to `folder`; hand what is returned to `close_log` at exit.
 
     The log holds no content of conversations and no keys: modules log what failed, never what was said.
     """
@@ -28,6 +26,20 @@ def open_logs(folder: Path) -> TextIO:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
+    return handler
+
+
+def close_log(handler: logging.Handler) -> None:
+    """Undo `open_log`."""
+    log.removeHandler(handler)
+    handler.close()
+
+
+def open_logs(folder: Path) -> TextIO:
+    """For the window: also what Qt says, and the stacks of hard crashes; close what is returned at exit."""
+    from helix_desktop.app.qt_log import take_qt_messages
+
+    open_log(folder)
     sys.excepthook = _uncaught
     threading.excepthook = lambda args: log.error("thread failed", exc_info=args.exc_value)
     stacks = (folder / "crash.log").open("a", encoding="utf-8")
@@ -38,12 +50,13 @@ def open_logs(folder: Path) -> TextIO:
 
 def close_logs(stacks: TextIO) -> None:
     """Undo `open_logs`."""
+    from helix_desktop.app.qt_log import leave_qt_messages
+
     leave_qt_messages()
     faulthandler.disable()
     stacks.close()
     for handler in tuple(log.handlers):
-        log.removeHandler(handler)
-        handler.close()
+        close_log(handler)
     sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
 
 

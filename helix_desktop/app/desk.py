@@ -53,6 +53,7 @@ class Desk:
         self._settings_file = SettingsFile(data.settings_file)
         self.settings, damaged = loaded or self._settings_file.load()
         self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
+        self.settings_damaged = damaged
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
         self.secrets = Secrets(environ)
         self.counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")

@@ -21,7 +21,7 @@ from helix_desktop.app.tour import Finding, Tour
 from helix_desktop.app.window import build_front, name_application
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import Settings
-from helix_desktop.context.errors import HelixError
+from helix_desktop.context.errors import InputUnusable
 
 _TEXT_PX = 13
 _OWN = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
@@ -53,14 +53,14 @@ def _tour(out: Path, every_screen: bool) -> int:
 
 
 def _fresh(out: Path) -> DataDir:
-    """An empty data directory under `out`. Raises HelixError."""
+    """An empty data directory under `out`. Raises InputUnusable, DataDirUnusable."""
     try:
         for name in _OWN:
             shutil.rmtree(out / name, ignore_errors=True)
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HelixError(
-            f"{out} cannot be used.", f"{error}.", "Choose another folder with --out."
+        raise InputUnusable(
+            f"{out} cannot be used.", f"{error.strerror or error}.", "Choose another folder with --out."
         ) from error
     data = DataDir(out / "data")
     data.ensure()

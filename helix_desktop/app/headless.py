@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -16,15 +17,18 @@ import msgspec
 
 from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, Update
+from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.voice import Voice, err, out
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.digest import size_text
-from helix_desktop.context.errors import WorkspaceMissing
-from helix_desktop.context.event import HandoverFailed, HandoverMade, Redone, SweepMade, TurnEnded, Undone
+from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing
+from helix_desktop.context.event import HandoverFailed, HandoverMade, Redone, SweepMade, Undone
+from helix_desktop.workspaces.record import WorkspaceRecord
 
-FAILED = 1
+FAILED, TERMINATED = 1, 143  # exit codes
 _Work = Callable[[Desk, Room], Coroutine[Any, Any, int]]
 
 
@@ -32,71 +36,51 @@ def run_turn(given: argparse.Namespace) -> int:
     """One turn: the answer on standard output, or every event as a JSON line. 0 only if it ended well."""
 
     async def work(desk: Desk, room: Room) -> int:
-        if given.base_url or given.model or given.window:
-            await room.use(await desk.models.adhoc(given.model, given.base_url, given.window))
-        conversation = await _session(room, given.session)
-        conversation.session.listen(_as_json if given.json else _as_text)
-        ended = await conversation.run(given.message)
-        await conversation.settle()
-        _say_end(ended, given.json)
-        return 0 if ended.how == "done" else FAILED
+        model = await _model(desk, given)
+        if model is not None:
+            await room.use(model)
+        this = asyncio.current_task()
+        assert this is not None  # a coroutine always runs in a task
+        voice = Voice(given.json, on_gone=this.cancel)  # as Ctrl+C does: the turn is recorded as stopped
+        room.listen(voice.hear)
+        try:
+            return await _turn(await _session(room, given.session), given.message, voice)
+        except asyncio.CancelledError:
+            if voice.gone is not None:
+                raise voice.gone from None
+            raise
 
-    return _in_room(given, work, add=True, approve=given.yes)
+    return _in_room(given, work)
+
+
+async def _turn(conversation: Conversation, message: str, voice: Voice) -> int:
+    ended = await conversation.run(message)
+    await conversation.settle()
+    voice.end(ended)
+    return 0 if ended.how == "done" and not voice.troubled else FAILED
+
+
+async def _model(desk: Desk, given: argparse.Namespace) -> Model | None:
+    """The model that the command line names; None: the workspace's own. Raises InputUnusable."""
+    if not (given.base_url or given.model or given.window):
+        return None
+    try:
+        return await desk.models.adhoc(given.model, given.base_url, given.window)
+    except HelixError as error:
+        raise InputUnusable(error.what, error.why, error.fix) from error
 
 
 async def _session(room: Room, wanted: str) -> Conversation:
-    """The named session, the last one, or a new one. Raises WorkspaceMissing when there is none such."""
+    """The named session, the last one, or a new one. Raises InputUnusable when none or several fit."""
     if not wanted:
         return await room.begin()
-    sessions = await room.sessions()
-    found = [one.id for one in sessions if one.id.startswith(wanted) or wanted == "last"]
-    if not found:
-        raise WorkspaceMissing(
-            f"This workspace has no session {wanted!r}.", fix="Leave --session out to begin one."
-        )
-    return await room.open(found[0])
-
-
-def _as_json(update: Update) -> None:
-    if isinstance(update, Happened):
-        _out(msgspec.json.encode(update.recorded).decode())
-
-
-def _as_text(update: Update) -> None:
-    match update:
-        case Arriving(text=text, reasoning=False):
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        case ArrivalVoided(attempt=attempt, wait_s=wait_s, reason=reason):
-            _err(f"asked again in {wait_s:.0f} s (attempt {attempt}): {reason}")
-        case Happened(recorded=recorded):
-            _tell(recorded.event)
-        case _:
-            pass
-
-
-def _tell(event: object) -> None:
-    from helix_desktop.context.event import AssistantSpoke, ToolAnswered
-
-    match event:
-        case AssistantSpoke(text=text) if text:
-            _out("")
-        case ToolAnswered() as answer:
-            state = "ok" if answer.ok else answer.outcome.replace("ran", "failed")
-            _err(f"[{answer.name} {answer.target}: {state}, {size_text(answer.size)}, {answer.digest[:12]}]")
-        case SweepMade() as sweep:
-            _err(f"[sweep: {len(sweep.masked)} outputs became markers, {sweep.saved} tokens saved]")
-        case HandoverMade() as made:
-            _err(f"[handover: {made.messages} messages, {made.before} -> {made.after} tokens]")
-        case _:
-            pass
-
-
-def _say_end(ended: TurnEnded, as_json: bool) -> None:
-    if ended.how != "done":
-        _err(f"helix-desktop: the turn {ended.how}. {ended.what} {ended.why} {ended.fix}".rstrip())
-    elif as_json:
-        sys.stdout.flush()
+    known = [one.id for one in await room.sessions()]
+    found = known[:1] if wanted == "last" else [one for one in known if one.startswith(wanted)]
+    if len(found) == 1:
+        return await room.open(found[0])
+    if found:
+        raise InputUnusable(f"Several sessions begin with {wanted!r}.", fix="Give more of its id.")
+    raise InputUnusable(f"This workspace has no session {wanted!r}.", fix="Leave --session out to begin one.")
 
 
 def cache(given: argparse.Namespace) -> int:
@@ -112,13 +96,13 @@ def cache(given: argparse.Namespace) -> int:
 async def _list(given: argparse.Namespace, room: Room) -> int:
     entries = [entry async for page in _pages(room) for entry in page]
     if given.json:
-        _out(json.dumps([msgspec.to_builtins(entry) for entry in entries], indent=1))
+        out(json.dumps([msgspec.to_builtins(entry) for entry in entries], indent=1))
         return 0
     for entry in entries:
         size = f"{size_text(entry.size):>8}  {entry.tokens:>7} tokens"
-        _out(f"{entry.digest}  {size}  {entry.tool} {entry.target}".rstrip())
+        out(f"{entry.digest}  {size}  {entry.tool} {entry.target}".rstrip())
     totals = await room.store.totals()
-    _err(f"{totals.entries} entries, {size_text(totals.size)}, {size_text(totals.stored_size)} on disk")
+    err(f"{totals.entries} entries, {size_text(totals.size)}, {size_text(totals.stored_size)} on disk")
     return 0
 
 
@@ -147,11 +131,11 @@ async def _verify(given: argparse.Namespace, room: Room) -> int:
     verdicts = [await room.verify(digest) for digest in digests]
     damaged = [verdict for verdict in verdicts if not verdict.sound]
     if given.json:
-        _out(json.dumps({"verified": len(verdicts), "damaged": [one.digest for one in damaged]}))
+        out(json.dumps({"verified": len(verdicts), "damaged": [one.digest for one in damaged]}))
     else:
         for verdict in damaged:
-            _out(f"{verdict.digest}  DAMAGED  {verdict.text}")
-        _out(f"{len(verdicts)} verified, {len(damaged)} damaged")
+            out(f"{verdict.digest}  DAMAGED  {verdict.text}")
+        out(f"{len(verdicts)} verified, {len(damaged)} damaged")
     return FAILED if damaged else 0
 
 
@@ -166,7 +150,7 @@ def timeline(given: argparse.Namespace) -> int:
             events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, kinds)]
             found.append({"session": session.id, "title": session.title, "events": events})
         if given.json:
-            _out(json.dumps(found, indent=1))
+            out(json.dumps(found, indent=1))
         else:
             for session_events in found:
                 _print_timeline(session_events)
@@ -176,7 +160,7 @@ def timeline(given: argparse.Namespace) -> int:
 
 
 def _print_timeline(session: dict[str, Any]) -> None:
-    _out(f"{session['title']}  ({session['session'][:8]})")
+    out(f"{session['title']}  ({session['session'][:8]})")
     for recorded in session["events"]:
         event = recorded["event"]
         text = {
@@ -186,41 +170,60 @@ def _print_timeline(session: dict[str, Any]) -> None:
             "undone": "undone: e{target}",
             "redone": "redone: e{target}",
         }[event["kind"]]
-        _out(f"  e{recorded['seq']}  {text.format(**event)}")
+        out(f"  e{recorded['seq']}  {text.format(**event)}")
     if not session["events"]:
-        _out("  nothing was swept or handed over yet")
+        out("  nothing was swept or handed over yet")
 
 
-def _in_room(given: argparse.Namespace, work: _Work, add: bool = False, approve: bool = False) -> int:
+def _in_room(given: argparse.Namespace, work: _Work) -> int:
     async def run() -> int:
-        async with _opened(given, add, approve) as (desk, room):
+        this = asyncio.current_task()
+        if sys.platform != "win32" and this is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
+        async with _opened(given) as (desk, room):
             return await work(desk, room)
 
-    return asyncio.run(run())
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        return TERMINATED
 
 
 @asynccontextmanager
-async def _opened(given: argparse.Namespace, add: bool, approve: bool) -> AsyncIterator[tuple[Desk, Room]]:
+async def _opened(given: argparse.Namespace) -> AsyncIterator[tuple[Desk, Room]]:
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     data.ensure()
-    desk = Desk(data, os.environ, AlwaysAnswers("once" if approve else "deny"), pause_s=0.0)
+    handler = open_log(data.logs_dir)
     try:
-        path: Path = given.workspace
-        record = desk.registry.add(path) if add else desk.registry.at(path)
-        if record is None:
-            raise WorkspaceMissing(
-                f"{path} is no workspace of Helix Desktop.",
-                "Nothing has been run there yet.",
-                "Open the folder in the window, or run a turn in it.",
-            )
-        yield desk, await desk.room(record.id)
+        approver = AlwaysAnswers("once" if getattr(given, "yes", False) else "deny")
+        desk = Desk(data, os.environ, approver, pause_s=0.0)
+        try:
+            record = _record(desk, given)
+            for problem in desk.problems:
+                err(f"helix-desktop: {problem}")
+            yield desk, await desk.room(record.id)
+        finally:
+            await desk.close()
     finally:
-        await desk.close()
+        close_log(handler)
 
 
-def _out(text: str) -> None:
-    sys.stdout.write(text + "\n")
-
-
-def _err(text: str) -> None:
-    sys.stderr.write(text + "\n")
+def _record(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
+    """The workspace that is meant; `run` makes one. Raises WorkspaceMissing, SettingsDamaged."""
+    path: Path = given.workspace
+    record = desk.registry.at(path)
+    if record is None and desk.registry.problems and os.path.isdir(path):
+        # This may be the folder of a record that cannot be read: a second one would hide its sessions.
+        raise desk.registry.problems[0]
+    if given.command != "run":
+        if record is not None:
+            return record
+        raise WorkspaceMissing(
+            f"{path} is no workspace of Helix Desktop.",
+            "Nothing has been run there yet.",
+            "Open the folder in the window, or run a turn in it.",
+        )
+    named = given.model or given.base_url or (record.model if record is not None else "")
+    if desk.settings_damaged is not None and not named:
+        raise desk.settings_damaged  # which model was chosen is not known: do not answer with another
+    return desk.registry.add(path)

@@ -12,7 +12,7 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, parse_label
-from helix_desktop.context.errors import HelixError
+from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.message import Answer, Message, ModelInfo, Request
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel
 from helix_desktop.providers.http import Http
@@ -51,14 +51,19 @@ class Models:
                 return model
             provider, info = self._settings().find(label or self._settings().model)
             return await self._behind(provider, _sized(info, window))
-        if urlsplit(base_url).scheme not in {"http", "https"}:
-            raise HelixError(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
+        if not _is_address(base_url):
+            raise InputUnusable(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
         name, model_name = parse_label(label) if "/" in label else (_ADHOC, label)
         if not model_name:
-            raise HelixError(
+            raise InputUnusable(
                 "No model is named.", f"A server at {base_url} was.", "Add --model PROVIDER/NAME."
             )
-        provider = Provider(name=name, base_url=base_url)
+        try:
+            provider = Provider(name=name, base_url=base_url)
+        except ValueError as error:
+            raise InputUnusable(
+                f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
+            ) from error
         return await self._behind(provider, _sized(provider.info(model_name), window))
 
     async def _behind(self, provider: Provider, info: ModelInfo, key: str = "") -> Model:
@@ -83,6 +88,15 @@ class Models:
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        port = parts.port  # looked at here, because only looking tells a port that is none
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
 
 
 def _sized(info: ModelInfo, window: int) -> ModelInfo:

@@ -15,12 +15,15 @@ from helix_desktop import __version__
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.context.errors import HelixError
 
+PAINT_ONLY = "--paint-only"
 _WIDTH = 14
 Check = Callable[[], Awaitable[str]]
 
 
 def self_check(given: argparse.Namespace) -> int:
     """Print one line per part; 0 when all of them work, else 1 with the reason."""
+    if given.paint_only:
+        return _paint()
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     return asyncio.run(_run(data))
 
@@ -65,7 +68,22 @@ async def _resources() -> str:
 
 
 async def _window() -> str:
-    """A window that really paints; without a display, on Qt's offscreen platform."""
+    """A window that really paints, tried in a process of its own, which a broken Qt aborts."""
+    itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, *itself, "self-check", PAINT_ONLY),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, complaint = await child.communicate()
+    if child.returncode:
+        raise HelixError("Qt cannot paint.", " ".join(complaint.decode(errors="replace").split()))
+    return said.decode(errors="replace").strip()
+
+
+def _paint() -> int:
+    """Paint something; without a display, on Qt's offscreen platform."""
     if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) and sys.platform == "linux":
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtWidgets import QApplication, QLabel
@@ -76,8 +94,9 @@ async def _window() -> str:
     families = fonts.load(resources_dir() / "fonts")
     label = QLabel("Helix Desktop")
     if label.grab().isNull():
-        raise HelixError("Qt cannot paint.")
-    return f"{app.platformName()}, {len(families)} font families"
+        raise HelixError("The picture is empty.")
+    sys.stdout.write(f"{app.platformName()}, {len(families)} font families\n")
+    return 0
 
 
 async def _store() -> str:

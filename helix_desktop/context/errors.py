@@ -1,6 +1,7 @@
 """Errors a person can act on: what happened, why, and what to do.
 
 HelixError
+├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
 ├── StoreError
 │   ├── StoreLocked, StoreClosed, StoreUnreadable, StoreWriteFailed
@@ -20,6 +21,10 @@ class HelixError(Exception):
     def __init__(self, what: str, why: str = "", fix: str = "") -> None:
         super().__init__(" ".join(part for part in (what, why, fix) if part))
         self.what, self.why, self.fix = what, why, fix
+
+
+class InputUnusable(HelixError):
+    """What somebody typed cannot be used: an address, a model's label, a session's id."""
 
 
 class DataDirUnusable(HelixError):

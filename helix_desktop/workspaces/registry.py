@@ -80,11 +80,13 @@ class Registry:
 
     def add(self, path: Path, demo: bool = False, name: str = "") -> WorkspaceRecord:
         """Make a folder a workspace, or list it again. Raises WorkspaceMissing when it is no folder."""
-        if not path.is_dir():
+        if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
             raise WorkspaceMissing(
                 f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
             )
         known = self.at(path)
+        if known is not None and known.listed:
+            return known
         if known is not None:
             return self._keep(msgspec.structs.replace(known, listed=True))
         real = _real(path)

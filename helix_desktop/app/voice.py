@@ -1,0 +1,107 @@
+"""What a command without a window says: its answer on standard output, what happens on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, Trouble, Update
+from helix_desktop.context.digest import size_text
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Event,
+    HandoverFailed,
+    HandoverMade,
+    Recorded,
+    SweepMade,
+    ToolAnswered,
+    TurnEnded,
+)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One JSON line: an event in its place, and the session it belongs to."""
+
+    session: str
+    seq: int
+    at: int
+    event: Event
+
+
+def out(text: str) -> None:
+    """A line for whoever reads the answer. Raises OSError when nobody can."""
+    sys.stdout.write(text + "\n")
+
+
+def err(text: str) -> None:
+    """A line for the person."""
+    sys.stderr.write(text + "\n")
+
+
+class Voice:
+    """Tells a turn as it happens: the answer's text, or every event as a JSON line.
+
+    `on_gone` is called once when standard output can no longer be written; nothing is said there after that.
+    """
+
+    def __init__(self, as_json: bool, on_gone: Callable[[], object]) -> None:
+        self._as_json, self._on_gone = as_json, on_gone
+        self.gone: OSError | None = None
+        self.troubled = False
+
+    def hear(self, session: str, update: Update) -> None:
+        """Say what an update means."""
+        if isinstance(update, Trouble):
+            self.troubled = True
+            err(f"helix-desktop: {update.what} {update.why} {update.fix}".rstrip())
+        if self.gone is not None:
+            return
+        try:
+            self._json(session, update) if self._as_json else self._text(update)
+        except OSError as error:  # a listener must not raise: the fact is on record, whoever hears of it
+            self.gone = error
+            self._on_gone()
+
+    def _json(self, session: str, update: Update) -> None:
+        if isinstance(update, Happened):
+            one: Recorded = update.recorded
+            out(msgspec.json.encode(Line(session, one.seq, one.at, one.event)).decode())
+            sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
+
+    def _text(self, update: Update) -> None:
+        match update:
+            case Arriving(text=text, reasoning=False):
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            case ArrivalVoided(attempt=attempt, wait_s=wait_s, reason=reason):
+                err(f"asked again in {wait_s:.0f} s (attempt {attempt}): {reason}")
+            case Happened(recorded=recorded):
+                _tell(recorded.event)
+            case _:
+                pass
+
+    def end(self, ended: TurnEnded) -> None:
+        """Say why a turn did not end well, if so."""
+        if ended.how != "done":
+            err(f"helix-desktop: the turn {ended.how}. {ended.what} {ended.why} {ended.fix}".rstrip())
+
+
+def _tell(event: Event) -> None:
+    match event:
+        case AssistantSpoke(text=text) if text:
+            out("")
+        case ToolAnswered() as answer:
+            state = "ok" if answer.ok else answer.outcome.replace("ran", "failed")
+            stored = f", {answer.digest[:12]}" if answer.digest else ""
+            about = f"{answer.name} {answer.target}".rstrip()
+            err(f"[{about}: {state}, {size_text(answer.size)}{stored}]")
+        case SweepMade() as sweep:
+            err(f"[sweep: {len(sweep.masked)} outputs became markers, {sweep.saved} tokens saved]")
+        case HandoverMade() as made:
+            err(f"[handover: {made.messages} messages, {made.before} -> {made.after} tokens]")
+        case HandoverFailed() as failed:
+            err(f"[not handed over: {failed.what} {failed.why}]")
+        case _:
+            pass
