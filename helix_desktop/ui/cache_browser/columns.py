@@ -76,10 +76,10 @@ def fitting(width: int, scale: float = 1.0) -> frozenset[ColumnKey]:
 def widths(width: int, shown: Collection[ColumnKey], scale: float = 1.0) -> Sequence[tuple[ColumnKey, int]]:
     """The width of each shown column in pixels: room to spare goes to the stretching ones."""
     columns = [column for column in COLUMNS if column.key in shown]
-    spare = max(0, width - round(sum(column.width for column in columns) * scale))
+    spare = max(0, width - sum(int(column.width * scale) for column in columns))
     parts = sum(column.stretch for column in columns)
     result: list[tuple[ColumnKey, int]] = []
     for column in columns:
         extra = spare * column.stretch // parts if parts else 0
-        result.append((column.key, round(column.width * scale) + extra))
+        result.append((column.key, int(column.width * scale) + extra))
     return result
