@@ -79,12 +79,13 @@ def open_desk(
     """Make the desk and bind the window to it."""
     from helix_desktop.app.desk import Desk
     from helix_desktop.app.models import DEMO_PAUSE_S
+    from helix_desktop.app.screens import build_screens
     from helix_desktop.ui.settings.presenter import SettingsPresenter
     from helix_desktop.ui.shell import Shell
 
     pause = DEMO_PAUSE_S if pause_s is None else pause_s
     desk = Desk(data, os.environ, loaded=loaded, pause_s=pause)
-    shell = Shell(front.window, front.screens, front.intents, desk)
+    shell = Shell(front.window, build_screens(front), front.intents, desk)
     SettingsPresenter(front.window, shell, front.appearance, front.intents, desk)
     return desk, shell
 

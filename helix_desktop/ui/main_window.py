@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent, QShowEvent
@@ -21,18 +21,20 @@ from helix_desktop.ui.actions import make_actions
 from helix_desktop.ui.frame.banner import BannerArea
 from helix_desktop.ui.frame.jobs import JobLines
 from helix_desktop.ui.frame.keyboard import connect_editing, focus_next
-from helix_desktop.ui.frame.keys import KeysDialog
 from helix_desktop.ui.frame.menus import fill_menu_bar, more_menu
 from helix_desktop.ui.frame.panes import LayoutMemory, Panes
-from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
 from helix_desktop.ui.sidebar.rail import Rail
 from helix_desktop.ui.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.sidebar.sidebar import Sidebar
-from helix_desktop.ui.sidebar.switcher import Switcher
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.top_bar import TopBar
 from helix_desktop.ui.widgets import column, retint
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.frame.keys import KeysDialog
+    from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
+    from helix_desktop.ui.sidebar.switcher import Switcher
 
 __all__ = ["LayoutMemory", "MainWindow", "Pages", "Place", "Themed"]
 
@@ -65,8 +67,9 @@ class Pages:
 class MainWindow(QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
-    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`, `welcome`,
-    `missing`, `no_session`, `commands`.
+    It can be shown as soon as it is made: the frame comes first, `furnish` puts in what takes longer. Connect to
+    the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`, `welcome`, `missing`,
+    `no_session`, `commands`.
     """
 
     closing = Signal()
@@ -74,8 +77,8 @@ class MainWindow(QMainWindow):
     stop_requested = Signal()
     page_shown = Signal(str)
 
-    def __init__(self, pages: Pages, memory: LayoutMemory) -> None:
-        """Build the frame around pages; sizes come back from the memory."""
+    def __init__(self, memory: LayoutMemory) -> None:
+        """Build the frame; sizes come back from the memory."""
         super().__init__()
         self.setWindowTitle("Helix Desktop")
         self.setMinimumSize(*_MIN_SIZE)
@@ -84,36 +87,51 @@ class MainWindow(QMainWindow):
         self._last_esc: int | None = None
         self._place: Place = "welcome"
         self._theme = LIGHT
-        self._pages = {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
-        self._handed_in = (pages.chat, pages.cache, pages.timeline, pages.inspector)
+        self._pages: dict[str, QWidget] = {}
+        self._handed_in: tuple[QWidget, ...] = ()
         self.commands = make_actions(self)
         self.rail, self.sidebar = Rail(), Sidebar()
         self.top_bar = TopBar(more_menu(self, self.commands))
         self.banners, self.jobs = BannerArea(), JobLines()
-        self.welcome, self.no_session, self.missing = WelcomePage(), NoSessionPage(), MissingFolderPage()
+        self.welcome: WelcomePage
+        self.no_session: NoSessionPage
+        self.missing: MissingFolderPage
+        self.switcher: Switcher
         self._work = QStackedWidget()
         self._centre = QStackedWidget()
         self._inspector = QFrame()
-        self._panes = self._arrange(pages.inspector)
-        self.switcher = Switcher(self)
+        self._panes = self._arrange()
         self._keys: KeysDialog | None = None
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
         self._restore()
-        self.show_place("welcome")
+        self._panes.offer(sidebar=True, inspector=False)
 
-    def _arrange(self, inspector: QWidget) -> Panes:
+    def furnish(self, pages: Pages) -> None:
+        """Put in the pages, the places without a session, and the switcher; the welcome page is shown."""
+        from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
+        from helix_desktop.ui.sidebar.switcher import Switcher
+
+        self.welcome, self.no_session, self.missing = WelcomePage(), NoSessionPage(), MissingFolderPage()
+        self.switcher = Switcher(self)
+        self._pages |= {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
+        self._handed_in = (pages.chat, pages.cache, pages.timeline, pages.inspector)
         for page in self._pages.values():
             self._work.addWidget(page)
         for place in (self.welcome, self.missing, self.no_session, self._work):
             self._centre.addWidget(place)
+        self._inspector.setLayout(column(pages.inspector))
+        self._connect_pages()
+        self.show_place("welcome")
+        self.set_theme(self._theme)
+
+    def _arrange(self) -> Panes:
         centre = QFrame()
         centre.setObjectName("centre")
         centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, gap=0))
         centre.setMinimumWidth(320)
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(240)
-        self._inspector.setLayout(column(inspector))
         panes = Panes(self.sidebar, centre, self._inspector, self._memory)
         root = QWidget()
         line = QHBoxLayout(root)
@@ -127,19 +145,13 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         actions, bar = self.commands, self.top_bar
         actions.close.triggered.connect(self.close)
-        actions.switch_workspace.triggered.connect(self.switcher.open)
         actions.toggle_sidebar.triggered.connect(self._panes.want_sidebar)
         actions.toggle_inspector.triggered.connect(self._panes.want_inspector)
         self._panes.shown.connect(self._show_panes)
         actions.next_pane.triggered.connect(self.focus_next_pane)
         actions.keys.triggered.connect(self._show_keys)
         actions.stop.triggered.connect(self.stop_requested)
-        for page, action in zip(
-            self._pages, (actions.show_chat, actions.show_cache, actions.show_timeline), strict=True
-        ):
-            action.triggered.connect(lambda _=False, name=page: self.show_page(name))
         connect_editing(actions)
-        bar.page_chosen.connect(self.show_page)
         bar.inspector_requested.connect(actions.toggle_inspector.trigger)
         bar.sidebar_requested.connect(actions.toggle_sidebar.trigger)
         bar.compact_requested.connect(actions.compact_now.trigger)
@@ -147,6 +159,15 @@ class MainWindow(QMainWindow):
         self.rail.settings_requested.connect(actions.settings.trigger)
         self.sidebar.open_folder_requested.connect(actions.open_folder.trigger)
         self.sidebar.new_session_requested.connect(actions.new_session.trigger)
+
+    def _connect_pages(self) -> None:
+        actions = self.commands
+        for page, action in zip(
+            self._pages, (actions.show_chat, actions.show_cache, actions.show_timeline), strict=True
+        ):
+            action.triggered.connect(lambda _=False, name=page: self.show_page(name))
+        self.top_bar.page_chosen.connect(self.show_page)
+        actions.switch_workspace.triggered.connect(self.switcher.open)
         self.sidebar.switcher_requested.connect(self.switcher.open)
         self.welcome.folder_requested.connect(actions.open_folder.trigger)
         self.no_session.new_session_requested.connect(actions.new_session.trigger)
@@ -270,6 +291,8 @@ class MainWindow(QMainWindow):
         self._panes.fit(self.width())
 
     def _show_keys(self) -> None:
+        from helix_desktop.ui.frame.keys import KeysDialog
+
         self._keys = self._keys or KeysDialog(self)
         self._keys.show()
 

@@ -101,7 +101,9 @@ def make_window() -> MainWindow:
     kept: dict[str, bytes] = {}
     memory = LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__)
     names = ("Chat", "Cache", "Timeline", "Context")
-    return MainWindow(Pages(*(placeholder(name) for name in names)), memory)
+    window = MainWindow(memory)
+    window.furnish(Pages(*(placeholder(name) for name in names)))
+    return window
 
 
 def fill(window: MainWindow) -> None:

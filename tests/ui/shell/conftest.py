@@ -31,4 +31,6 @@ def window(qtbot: QtBot, kept: dict[str, bytes]) -> Iterator[MainWindow]:
 def make_window(kept: dict[str, bytes]) -> MainWindow:
     """A window over a dictionary as its memory."""
     pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
-    return MainWindow(pages, LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
+    window = MainWindow(LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
+    window.furnish(pages)
+    return window

@@ -38,7 +38,9 @@ def work(window: MainWindow) -> None:
 def make_window(kept: dict[str, bytes]) -> MainWindow:
     """A window over a dictionary as its memory."""
     pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
-    return MainWindow(pages, LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
+    window = MainWindow(LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
+    window.furnish(pages)
+    return window
 
 
 def inspector_of(window: MainWindow) -> QWidget:
