@@ -67,9 +67,9 @@ class Pages:
 class MainWindow(QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
-    It can be shown as soon as it is made: the frame comes first, `furnish` puts in what takes longer. Connect to
-    the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`, `welcome`, `missing`,
-    `no_session`, `commands`.
+    It can be shown as soon as it is made: the frame comes first, `furnish` puts in what takes longer.
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`, `welcome`,
+    `missing`, `no_session`, `commands`.
     """
 
     closing = Signal()
