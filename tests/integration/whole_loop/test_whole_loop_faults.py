@@ -1,0 +1,168 @@
+"""A server that fails in the middle of a turn: a clear end or another attempt, and nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.update import Arriving
+from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.providers.http import Http
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.chat_server import Call, ChatServer, Cut, Hang, Raw, Reply, Stream, Text, error, page, say
+from tests.support.loop_rig import WORKSPACE, LoopRig, asks_for_summary, loop_rig, over_http, replying
+
+LOOK = Stream(Call("read_file", '{"path": "a.txt"}', id="c1"), Call("list_directory", "{}", id="c2"))
+KEY = "sk-secret-0123456789"
+OVERFLOW = error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
+
+PASSING: dict[str, tuple[list[Reply], list[float]]] = {
+    "a server's fault": ([error(500, "boom")], [0.5]),
+    "two faults": ([error(503, "busy"), error(502, "bad gateway")], [0.5, 1.0]),
+    "too many requests": ([error(429, "slow down", headers={"retry-after": "7"})], [7.0]),
+    "a cut stream": ([Stream(Text("Half of an ans"), Cut())], [0.5]),
+    "a cut call": ([Stream(Call("read_file", '{"path": "a.t'), Cut())], [0.5]),
+}
+FINAL: dict[str, tuple[Reply, str, str]] = {
+    "faults for ever": (error(500, "boom"), "could not answer (HTTP 500", "Asked 4 times"),
+    "cut for ever": (Stream(Text("Half"), Cut()), "did not finish its answer", "Asked 4 times"),
+    "garbage": (Stream(Raw(b"data: <<<no json>>>\n\n")), "something that is no answer", "no json"),
+    "a web page": (page(), "something that is no answer", "web page"),
+    "an empty answer": (Stream(Text("  ")), "gave an empty answer", "without any text"),
+    "a wrong key": (error(401, f"Incorrect API key provided: {KEY}."), "refused the key", "[key]"),
+    "an overflow": (OVERFLOW, "larger than the window", "8192"),
+    "an unknown model": (error(404, "no such model"), "knows no model small", "no such model"),
+}
+
+
+async def begin_well(rig: LoopRig) -> None:
+    """A file to read."""
+    (rig.root / "a.txt").write_text("alpha\n" * 50)
+
+
+async def check_whole(rig: LoopRig, folder: Path) -> None:
+    """The transcript is valid, and another opening of the store finds every fact and every byte."""
+    await rig.sound()
+    log, session = rig.talk.session.log, rig.talk.session.id
+    await rig.room.close()
+    store = await LevelStore.open(folder / "store", WORKSPACE)
+    try:
+        assert await store.events(session) == log
+        for answer in (one.event for one in log if isinstance(one.event, ToolAnswered)):
+            assert len(await store.get(answer.digest)) == answer.size
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("name", PASSING)
+async def test_a_fault_that_passes_costs_a_wait_and_nothing_else(name: str, tmp_path: Path) -> None:
+    faults, waits = PASSING[name]
+    async with loop_rig(tmp_path, replying(LOOK, *faults, say("All ", "well."))) as rig:
+        await begin_well(rig)
+        assert await rig.talk.run("Look.") == TurnEnded("done")
+        assert rig.naps == waits
+        assert [one.wait_s for one in rig.retries()] == waits
+        assert [one.text for one in rig.events(AssistantSpoke)] == ["", "All well."]
+        assert len(rig.events(ToolAnswered)) == 2
+        bodies = [sent.received.body for sent in rig.sent[1:]]
+        assert len(set(bodies)) == 1, "each attempt sends the same bytes"
+        await check_whole(rig, tmp_path)
+
+
+@pytest.mark.parametrize("name", FINAL)
+async def test_a_fault_that_stays_ends_the_turn_with_what_why_and_what_to_do(
+    name: str, tmp_path: Path
+) -> None:
+    fault, what, why = FINAL[name]
+    well = asyncio.Event()
+
+    def script(request: dict[str, Any]) -> Reply:
+        messages = request["messages"]
+        if not any(one["role"] == "tool" for one in messages):
+            return LOOK
+        return say("Here again.") if well.is_set() else fault
+
+    async with loop_rig(tmp_path, script, key=KEY) as rig:
+        await begin_well(rig)
+        ended = await rig.talk.run("Look.")
+        assert ended.how == "failed"
+        assert what in ended.what
+        assert why in ended.why
+        assert ended.fix
+        assert KEY not in f"{rig.talk.session.log} {rig.updates}"
+        await rig.sound()
+        well.set()
+        assert await rig.talk.run("Go on.") == TurnEnded("done")
+        assert rig.events(AssistantSpoke)[-1].text == "Here again."
+        sent = rig.sent[-1].messages
+        assert [one["content"] for one in sent if one["role"] == "user"] == ["Look.", "Go on."]
+        assert "alpha\n" * 50 in [one["content"] for one in sent if one["role"] == "tool"]
+        await check_whole(rig, tmp_path)
+
+
+async def test_a_server_that_is_down_is_named_and_another_one_goes_on(tmp_path: Path) -> None:
+    async with ChatServer(lambda _: say("never")) as gone:
+        address = gone.base_url
+    http = Http()
+    async with loop_rig(tmp_path, replying(say("I am here."))) as rig:
+        home = rig.room.model
+        await rig.room.use(over_http(rig, address, http))
+        ended = await rig.talk.run("Are you there?")
+        assert ended.how == "failed"
+        assert ended.what == f"local cannot be reached at {address}."
+        assert "Check that the server is running" in ended.fix
+        assert rig.naps == [0.5, 1.0, 2.0]
+        await rig.room.use(home)
+        assert await rig.talk.run("And now?") == TurnEnded("done")
+        assert [one.text for one in rig.events(UserSpoke)] == ["Are you there?", "And now?"]
+        await check_whole(rig, tmp_path)
+    await http.aclose()
+
+
+async def test_stopping_while_the_server_is_silent_leaves_a_valid_transcript(tmp_path: Path) -> None:
+    async with loop_rig(tmp_path, replying(LOOK, Stream(Text("I think"), Hang()), say("Good."))) as rig:
+        await begin_well(rig)
+        await rig.talk.send("Look.")
+        await rig.told(Arriving)
+        await rig.talk.stop()
+        await rig.server.abandoned.wait()
+        assert rig.events(TurnEnded)[-1].how == "stopped"
+        assert rig.events(AssistantSpoke)[-1].text == "I think"
+        assert await rig.talk.run("Go on.") == TurnEnded("done")
+        await check_whole(rig, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [error(401, "no key"), error(500, "boom"), Stream(Raw(b"data: rubbish\n\n")), say("I would rather not.")],
+    ids=["wrong key", "server fault", "garbage", "no sections"],
+)
+async def test_a_summary_that_fails_is_made_of_ledger_and_extracts(fault: Reply, tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        messages = request["messages"]
+        if asks_for_summary(request):
+            return fault
+        if messages[-1]["role"] == "user":
+            wanted = str(messages[-1]["content"]).split()
+            return Stream(*(Call("read_file", f'{{"path": "{name}"}}', id=name) for name in wanted))
+        return say("Read.")
+
+    async with loop_rig(tmp_path, script) as rig:
+        names = [f"part_{number}.txt" for number in range(24)]
+        for number, name in enumerate(names):
+            (rig.root / name).write_text(f"{number} some words of a log that goes on\n" * 110)
+        for number in range(0, len(names), 2):
+            assert (await rig.talk.run(" ".join(names[number : number + 2]))).how == "done"
+            await rig.talk.settle()
+            if rig.events(HandoverMade):
+                break
+        (made,) = rig.events(HandoverMade)
+        assert made.fallback
+        assert made.model == "no model (ledger and extracts)"
+        assert names[0] in made.ledger
+        assert len(made.sections) == 6
+        assert (await rig.talk.run(names[-1])).how == "done"
+        await check_whole(rig, tmp_path)

@@ -1,0 +1,241 @@
+"""The whole loop, of real parts: LevelDB, tools on a real folder, counted tokens, a client over HTTP.
+
+Only the model is a script behind a real local server, and it may read nothing but its requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.agent.approval import AlwaysAnswers
+from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.room import Room
+from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
+from helix_desktop.context.event import Event, HandoverMade, Redone, SweepMade, ToolAnswered, Undone
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.providers.http import Http
+from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.token_counter import TokenCounter
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.tools.toolbox import Toolbox
+from tests.support.agent_rig import Rules
+from tests.support.chat_server import ChatServer, Received, Reply, Script
+
+RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
+WINDOW, RESERVE = 14_000, 1_000  # tokens: small, so that handovers come soon
+SUMMARY_OPENING = "[Write a handover]"
+SUMMARY_TITLE = "[Conversation History Summary]"
+_REWRITES = (SweepMade, HandoverMade, Undone, Redone)
+
+Messages = Sequence[dict[str, Any]]
+
+
+def asks_for_summary(request: dict[str, Any]) -> bool:
+    """Whether a request is the one that asks for a handover."""
+    return str(request["messages"][-1]["content"]).startswith(SUMMARY_OPENING)
+
+
+@dataclass
+class Sent:
+    """A chat request as the server got it, and how long the log was at that moment."""
+
+    received: Received
+    log: int
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """Its messages."""
+        found: list[dict[str, Any]] = self.received.json["messages"]
+        return found
+
+    @property
+    def begun(self) -> bytes:
+        """Its bytes up to the end of the last message."""
+        return self.received.body[: self.received.body.rindex(b'],"stream":')]
+
+
+@dataclass
+class LoopRig:
+    """A room at work, its server, and everything that went over the wire."""
+
+    server: ChatServer
+    room: Room
+    store: LevelStore
+    root: Path
+    naps: list[float] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    summaries: list[Sent] = field(default_factory=list)
+    _talk: Conversation | None = None
+
+    @property
+    def talk(self) -> Conversation:
+        """The conversation."""
+        assert self._talk is not None
+        return self._talk
+
+    async def begin(self) -> Conversation:
+        """Begin the conversation."""
+        self._talk = await self.room.begin()
+        return self._talk
+
+    def events(self, kind: type[Event]) -> list[Any]:
+        """The facts of one kind, in order."""
+        return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
+
+    def retries(self) -> list[ArrivalVoided]:
+        """The calls that were made again."""
+        return [one for one in self.updates if isinstance(one, ArrivalVoided)]
+
+    async def rest_or(self, until: asyncio.Event) -> None:
+        """Wait until nothing runs and nothing waits to run, or until an event is set."""
+        told = asyncio.Event()
+        stop = self.room.listen(lambda _, update: told.set() if isinstance(update, TurnChanged) else None)
+        try:
+            while self.talk.running or self.talk.session.transcript.queued:
+                told.clear()
+                ends = [asyncio.create_task(one.wait()) for one in (told, until)]  # noqa: TID251  both are awaited
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                for one in ends:
+                    one.cancel()
+                if until.is_set():
+                    return
+                await asyncio.sleep(0)  # the turn's own end comes right after it was told
+        finally:
+            stop()
+
+    async def told(self, kind: type[Update]) -> None:
+        """Wait for the next update of a kind."""
+        came = asyncio.Event()
+        stop = self.room.listen(lambda _, update: came.set() if isinstance(update, kind) else None)
+        try:
+            await came.wait()
+        finally:
+            stop()
+
+    def broken_prefixes(self) -> list[str]:
+        """Requests that do not begin with the bytes of the former one although nothing was rewritten."""
+        found = []
+        log = self.talk.session.log
+        for number, (former, later) in enumerate(itertools.pairwise(self.sent), 2):
+            rewritten = any(isinstance(one.event, _REWRITES) for one in log[former.log : later.log])
+            if not rewritten and not later.received.body.startswith(former.begun):
+                found.append(f"request {number}")
+        return found
+
+    async def sound(self) -> None:
+        """Every request was valid, log and store agree, no call is open, and each output is what it was."""
+        for sent in (*self.sent, *self.summaries):
+            assert lint_wire(sent.messages) == []
+        assert self.broken_prefixes() == []
+        session = self.talk.session
+        assert await self.store.events(session.id) == session.log
+        assert not session.transcript.turn_open
+        assert not session.transcript.open_calls
+        for answer in self.events(ToolAnswered):
+            data = await self.store.get(answer.digest)
+            if answer.whole:
+                assert data.decode("utf-8", "replace") == answer.text
+
+
+@asynccontextmanager
+async def loop_rig(
+    folder: Path, script: Script, policy: Policy | None = None, key: str = ""
+) -> AsyncIterator[LoopRig]:
+    """A rig over `folder`, its conversation begun; closed with everything at the end of the block."""
+    heard: list[LoopRig] = []
+
+    def listened(request: dict[str, Any]) -> Any:
+        rig = heard[0]
+        sent = Sent(rig.server.requests[-1], len(rig.talk.session.log))
+        (rig.summaries if asks_for_summary(request) else rig.sent).append(sent)
+        return script(request)
+
+    root = folder / "project"
+    root.mkdir(exist_ok=True)
+    http = Http()
+    async with ChatServer(listened) as server:
+        store = await LevelStore.open(folder / "store", WORKSPACE)
+        rig = LoopRig(server, _room(root, store, policy or PROFILES["balanced"]), store, root)
+        heard.append(rig)
+        rig.room.listen(lambda _, update: rig.updates.append(update))
+        await rig.room.use(over_http(rig, server.base_url, http, key))
+        await rig.begin()
+        try:
+            yield rig
+        finally:
+            await rig.room.close()
+            await http.aclose()
+
+
+def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> OpenAIChat:
+    """A client that does not really wait between its attempts: the rig keeps the naps."""
+
+    async def nap(seconds: float) -> None:
+        rig.naps.append(seconds)
+        await asyncio.sleep(0)
+
+    info = ModelInfo("local", "small", WINDOW, RESERVE)
+    return OpenAIChat(info, base_url, key, http=http, retries=Retries(sleep=nap, chance=lambda: 0.0))
+
+
+@cache
+def _counter() -> TokenCounter:
+    """One for all tests of a run: reading the vocabulary takes half a second."""
+    return TokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
+
+
+def _room(root: Path, store: LevelStore, policy: Policy) -> Room:
+    counter = _counter()
+    tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
+    prompts = {name: (RESOURCES / "prompts" / f"{name}.md").read_text() for name in ("system", "handover")}
+    clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
+    parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts, AlwaysAnswers("once"))
+    return Room("w", parts, policy, OpenAIChat(ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()))
+
+
+def lint_wire(messages: Messages) -> list[str]:
+    """What a strict server would refuse in the messages of a request; empty when it is valid."""
+    found: list[str] = []
+    roles = [one["role"] for one in messages]
+    if roles[:2] != ["system", "user"] or "system" in roles[1:] or roles[-1] == "assistant":
+        found.append(f"roles: {roles[:3]} … {roles[-1]}")
+    asked: list[str] = []
+    for number, one in enumerate(messages):
+        if one["role"] == "tool":
+            if not asked or one["tool_call_id"] != asked.pop(0):
+                found.append(f"{number}: answers no open call, or not in order")
+        elif asked:
+            found.append(f"{number}: comes before the answers to {asked}")
+        if one["role"] == "assistant":
+            asked = [call["id"] for call in one.get("tool_calls", ())]
+            found += [f"{number}: arguments" for call in one.get("tool_calls", ()) if not _readable(call)]
+        if not str(one.get("content") or "").strip() and not one.get("tool_calls"):
+            found.append(f"{number}: empty")
+    return [*found, *(f"unanswered {call}" for call in asked)]
+
+
+def _readable(call: dict[str, Any]) -> bool:
+    return isinstance(json.loads(call["function"]["arguments"]), dict)
+
+
+def replying(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Script:
+    """A script that gives each reply once, in order; the last one for ever."""
+    left = list(replies)
+
+    def script(request: dict[str, Any]) -> Reply:
+        reply = left.pop(0) if len(left) > 1 else left[0]
+        return reply(request) if callable(reply) else reply
+
+    return script
