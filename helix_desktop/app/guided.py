@@ -20,7 +20,6 @@ from helix_desktop.app.main import LAYOUT_FILE, end, open_desk
 from helix_desktop.app.tour import Finding, Tour
 from helix_desktop.app.window import build_front, name_application
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.settings import Settings
 from helix_desktop.context.errors import InputUnusable
 
 _TEXT_PX = 13
@@ -73,7 +72,7 @@ async def _run(
     front = build_front(app, LayoutFile(data.root / LAYOUT_FILE), "dark", _TEXT_PX)
     front.window.show()
     await asyncio.sleep(0)
-    desk, shell = open_desk(data, front, (Settings(theme="dark"), None), pause_s=0.0)
+    desk, shell = open_desk(data, front, pause_s=0.0)
     album = Album(front, out)
     tour = Tour(front, shell, desk, album, out / "projects", every_screen)
     try:

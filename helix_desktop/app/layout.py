@@ -9,6 +9,8 @@ from typing import Any
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.fonts import BASE_PX
+from helix_desktop.ui.style import MODES, TEXT_PX, Mode
 
 
 class LayoutFile:
@@ -31,6 +33,16 @@ class LayoutFile:
     def remember(self, name: str, value: bytes) -> None:
         """Keep bytes under a name until `save`."""
         self._fields[name] = base64.b64encode(value).decode("ascii")
+
+    def look(self) -> tuple[Mode, int]:
+        """Theme and text size of the last run: the first frame has them before the settings are read."""
+        theme, text_px = self._fields.get("theme"), self._fields.get("text_px")
+        mode = next((one for one in MODES if one == theme), MODES[0])
+        return mode, text_px if isinstance(text_px, int) and text_px in TEXT_PX else BASE_PX
+
+    def keep_look(self, mode: Mode, text_px: int) -> None:
+        """Keep theme and text size for the next first frame."""
+        self._fields |= {"theme": mode, "text_px": text_px}
 
     def save(self) -> None:
         """Write the file; a full disk costs the sizes, nothing else."""

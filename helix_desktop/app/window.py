@@ -45,7 +45,6 @@ def build_front(app: QApplication, layout: LayoutFile, mode: Mode, text_px: int)
     appearance = Appearance(app, mode, text_px)
     window = MainWindow(LayoutMemory(layout.recall, layout.remember))
     window.follow(appearance)
-    appearance.dress()
 
     def tell(error: HelixError) -> None:
         window.banners.show_banner(Banner(error.what, "error", error.what, error.why, error.fix))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID
-
-import platformdirs
+from typing import TYPE_CHECKING
 
 from helix_desktop.context.errors import DataDirUnusable
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 APP_DIR_NAME = "helix-desktop"
 DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
@@ -49,6 +49,8 @@ class DataDir:
         named = explicit or environ.get(DATA_DIR_VARIABLE, "").strip()
         if named:
             return cls(Path(os.path.abspath(os.path.expanduser(named))))
+        import platformdirs
+
         return cls(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
 
     @property
@@ -71,6 +73,8 @@ class DataDir:
 
         Raises ValueError for anything but a UUID, so that no name can lead out of `workspaces_dir`.
         """
+        from uuid import UUID
+
         return self.workspaces_dir / str(UUID(str(uuid)))
 
     def ensure(self) -> None:
@@ -82,8 +86,9 @@ class DataDir:
             for folder in (self.root, self.workspaces_dir, self.logs_dir):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 # Permission bits can lie (read-only mounts, quotas, root): only a written byte proves it.
-                with tempfile.TemporaryFile(dir=folder) as probe:
-                    probe.write(b"helix")
+                probe = folder / f".probe-{os.getpid()}"
+                probe.write_bytes(b"helix")
+                probe.unlink()
         except OSError as error:
             raise DataDirUnusable(
                 f"The data directory {self.root} cannot be used.",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QIcon, QPainter, QPixmap, QPixmapCache
+from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 from helix_desktop.config.paths import resources_dir
@@ -25,16 +27,21 @@ def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0) -> QPixmap
 
 
 def icon(name: str, color: str, size: int = 16) -> QIcon:
-    """An icon for buttons and menus, sharp at one, two and three device pixels per pixel."""
+    """An icon for buttons and menus, sharp on every screen that is there."""
     result = QIcon()
-    for ratio in (1.0, 2.0, 3.0):
+    for ratio in {1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}:
         result.addPixmap(pixmap(name, color, size, ratio))
     return result
 
 
+@lru_cache(maxsize=256)
+def _source(name: str) -> str:
+    drawing = (resources_dir() / "icons" / f"{name}.svg").read_text(encoding="utf-8")
+    return drawing.replace('stroke-width="2"', f'stroke-width="{_STROKE}"')
+
+
 def _draw(name: str, color: str, size: int, ratio: float) -> QPixmap:
-    source = (resources_dir() / "icons" / f"{name}.svg").read_text(encoding="utf-8")
-    source = source.replace("currentColor", color).replace('stroke-width="2"', f'stroke-width="{_STROKE}"')
+    source = _source(name).replace("currentColor", color)
     side = round(size * ratio)
     picture = QPixmap(side, side)
     picture.fill(Qt.GlobalColor.transparent)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -84,6 +84,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*_MIN_SIZE)
         self._memory = memory
         self._may_close = False
+        self.painted = False
         self._last_esc: int | None = None
         self._place: Place = "welcome"
         self._theme = LIGHT
@@ -114,6 +115,7 @@ class MainWindow(QMainWindow):
 
         self.welcome, self.no_session, self.missing = WelcomePage(), NoSessionPage(), MissingFolderPage()
         self.switcher = Switcher(self)
+        self.sidebar.furnish()
         self._pages |= {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
         self._handed_in = (pages.chat, pages.cache, pages.timeline, pages.inspector)
         for page in self._pages.values():
@@ -284,6 +286,11 @@ class MainWindow(QMainWindow):
         self._last_esc = None if second else now
         if second and self.commands.stop.isEnabled():
             self.stop_requested.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Note that there has been a first frame."""
+        super().paintEvent(event)
+        self.painted = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold panes away where the centre would become too narrow."""

@@ -56,10 +56,19 @@ class SettingsPresenter(QObject):
         self._connect(intents)
         composer = shell.work.composing.composer
         composer.enter_sends = desk.settings.enter_sends
+        self._take_look()
         composer.model_clicked.connect(lambda: self._open("providers"))
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
         window.commands.settings.triggered.connect(lambda: self._open("providers"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
+
+    def _take_look(self) -> None:
+        """The settings may have been changed by hand since the look of the first frame was kept."""
+        settings, appearance = self._desk.settings, self._appearance
+        if appearance.mode != settings.theme:
+            appearance.set_mode(settings.theme)
+        if appearance.text_px != settings.text_size:
+            appearance.set_text_px(settings.text_size)
 
     def _connect(self, intents: Intents) -> None:
         start = self._intents.start

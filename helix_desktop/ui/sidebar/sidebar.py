@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -11,7 +12,6 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.sidebar.rows import SessionItem
-from helix_desktop.ui.sidebar.session_list import SessionList
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import (
     ElidedLabel,
@@ -23,6 +23,9 @@ from helix_desktop.ui.widgets import (
     label,
     row,
 )
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.sidebar.session_list import SessionList
 
 _LIST, _EMPTY, _NOTHING_FOUND = range(3)
 
@@ -58,7 +61,7 @@ class Sidebar(QFrame):
     switcher_requested = Signal()
 
     def __init__(self) -> None:
-        """Start without a workspace."""
+        """Start without a workspace, and without the session list: see `furnish`."""
         super().__init__()
         self.setObjectName("sidebar")
         self.setMinimumWidth(200)
@@ -69,14 +72,8 @@ class Sidebar(QFrame):
         self._new = IconButton("plus", "New session (Ctrl+N)", px=18)
         self._new.clicked.connect(self.new_session_requested)
         self.search = SearchField("Search sessions")
-        self.search.textChanged.connect(self._filter)
-        self.list = SessionList()
-        self.list.chosen.connect(self.session_chosen)
-        self.list.renamed.connect(self.session_renamed)
+        self.list: SessionList
         self._stack = QStackedWidget()
-        self._stack.addWidget(self.list)
-        self._stack.addWidget(self._empty_page())
-        self._stack.addWidget(self._nothing_found_page())
         self._cache = ElidedLabel(role="faint")
         footer = QFrame()
         footer.setObjectName("sidebar_footer")
@@ -85,6 +82,17 @@ class Sidebar(QFrame):
         self.setLayout(column(head, self._search_row(), self._stack, footer, gap=0))
         self.show_workspace("")
         self.show_cache("")
+
+    def furnish(self) -> None:
+        """Put in the session list, which the window's first frame does not wait for."""
+        from helix_desktop.ui.sidebar.session_list import SessionList
+
+        self.list = SessionList()
+        self.list.chosen.connect(self.session_chosen)
+        self.list.renamed.connect(self.session_renamed)
+        self.search.textChanged.connect(self._filter)
+        for page in (self.list, self._empty_page(), self._nothing_found_page()):
+            self._stack.addWidget(page)
         self._choose_page()
 
     def _head(self) -> QHBoxLayout:

@@ -56,6 +56,7 @@ SESSIONS = (
 def sidebar(qtbot: QtBot) -> Sidebar:
     """A sidebar with three sessions."""
     made = Sidebar()
+    made.furnish()
     qtbot.addWidget(made)
     made.resize(280, 700)
     made.show_workspace("helix-desktop")
