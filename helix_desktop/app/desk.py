@@ -18,7 +18,8 @@ from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.errors import HelixError, SettingsDamaged, WorkspaceMissing
+from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.tools.toolbox import Toolbox
@@ -47,11 +48,10 @@ class Desk:
         environ: Mapping[str, str],
         approver: Approver | None = None,
         pause_s: float = DEMO_PAUSE_S,
-        loaded: tuple[Settings, SettingsDamaged | None] | None = None,
     ) -> None:
         self.data = data
         self._settings_file = SettingsFile(data.settings_file)
-        self.settings, damaged = loaded or self._settings_file.load()
+        self.settings, damaged = self._settings_file.load()
         self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
         self.settings_damaged = damaged
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
@@ -118,6 +118,14 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+
+    async def proposals(self, identity: str) -> tuple[str, ...]:
+        """The messages of a sample's script, in order; none in other workspaces."""
+        record = self.registry.get(identity)
+        if not record.demo:
+            return ()
+        scripts = await asyncio.to_thread(read_scripts, resources_dir() / "demo")
+        return next((script.asks for script in scripts if script.name == Path(record.path).name), ())
 
     async def key_state(self, provider: str) -> KeyState:
         """Where a provider's key is kept."""

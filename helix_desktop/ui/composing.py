@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
-from helix_desktop.context.event import Attachment
+from helix_desktop.agent.update import Happened, TurnChanged, Update
+from helix_desktop.context.errors import HelixError, StoreError
+from helix_desktop.context.event import Attachment, MessageQueued, Recorded, UserSpoke
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.from_events import model_name
 from helix_desktop.ui.frame.rows import tokens_text
@@ -28,44 +32,60 @@ class Composing(QObject):
         self._count.setSingleShot(True)
         self._count.setInterval(_COUNT_AFTER_MS)
         self._count.timeout.connect(lambda: intents.start(self._estimate(), "count draft"))
-        composer.submitted.connect(lambda text: intents.start(self._send(text), "send"))
+        composer.submitted.connect(self.send)
         composer.stop_requested.connect(lambda: intents.start(self._stop(), "stop"))
-        composer.text_paused.connect(lambda text: intents.start(self._keep(text), "keep draft"))
+        composer.text_paused.connect(self._paused)
         composer.text_changed.connect(lambda _: self._count.start())
         composer.attachment_removed.connect(self._detach)
 
     async def show(self, room: Room | None, conversation: Conversation | None) -> None:
-        """Put the draft of a conversation into the composer; the former one's is kept first."""
-        await self._keep(self.composer.text())
+        """Put the draft of a conversation into the composer; the former one's is kept.
+
+        From the first moment on, what is typed belongs to the new one.
+        """
+        former, written = (self._room, self._conversation), self.composer.text()
         self._room, self._conversation = room, conversation
-        text = ""
-        if room is not None and conversation is not None:
-            text = await room.store.draft(conversation.session.id)
+        self.composer.set_text("")
+        self._show_attached()
+        try:
+            await _keep(*former, written)
+            if room is None or conversation is None:
+                return
             self.composer.set_model(model_name(conversation.model.label, conversation.model.demo))
+            draft = await room.store.draft(conversation.session.id)
+        except StoreError as error:
+            self._intents.tell(error)  # a draft that cannot be kept must not hold up the person
+            return
         if conversation is self._conversation:
-            self.composer.set_text(text)
-            self._show_attached()
+            self.composer.set_text(draft + self.composer.text())
             self._count.start()
 
-    async def _keep(self, text: str) -> None:
-        if self._room is not None and self._conversation is not None:
-            await self._room.store.save_draft(self._conversation.session.id, text)
+    def _paused(self, text: str) -> None:
+        keep = _keep(self._room, self._conversation, text)
+        self._intents.start(keep, "keep draft")
 
-    async def _send(self, text: str) -> None:
-        conversation = self._conversation
-        if conversation is None:
-            return
+    def send(self, text: str) -> None:
+        """Begin to send a message to the conversation that is on screen at this moment."""
+        if self._room is not None and self._conversation is not None:
+            self._intents.start(self._send(self._room, self._conversation, text), "send")
+
+    async def _send(self, room: Room, conversation: Conversation, text: str) -> None:
         attached = self._attached.pop(conversation.session.id, [])
         self._show_attached()
         self.composer.set_estimate("")
         try:
-            await conversation.send(text, attached)
-        except Exception:
-            self.composer.set_text(text)  # what could not be kept must not be lost
-            self._attached[conversation.session.id] = attached
+            kept = await _recorded(conversation, text, attached)
+        except HelixError as error:
+            self._intents.tell(error)
+            kept = False
+        if kept:
+            return
+        self._attached[conversation.session.id] = attached  # what could not be kept must not be lost
+        if conversation is self._conversation:
+            self.composer.set_text(text + self.composer.text())
             self._show_attached()
-            raise
-        await self._keep("")
+        else:
+            await _keep(room, conversation, text)
 
     async def _stop(self) -> None:
         if self._conversation is not None:
@@ -105,6 +125,30 @@ class Composing(QObject):
         total = tokens + sum(one.tokens for one in self._held())
         if text == self.composer.text():
             self.composer.set_estimate(f"≈ {tokens_text(total)} tokens" if total else "")
+
+
+async def _recorded(conversation: Conversation, text: str, attached: list[Attachment]) -> bool:
+    """Send a message, and wait until it is on record or its turn has ended without that."""
+    heard: asyncio.Queue[Update] = asyncio.Queue()
+    leave = conversation.session.listen(heard.put_nowait)
+    try:
+        await conversation.send(text, attached)
+        while True:
+            match await heard.get():
+                case Happened(recorded=Recorded(event=UserSpoke() | MessageQueued() as said)):
+                    if said.text == text:
+                        return True
+                case TurnChanged(running=False) if heard.empty() and not conversation.running:
+                    return False
+                case _:
+                    pass
+    finally:
+        leave()
+
+
+async def _keep(room: Room | None, conversation: Conversation | None, text: str) -> None:
+    if room is not None and conversation is not None:
+        await room.store.save_draft(conversation.session.id, text)
 
 
 def _key(one: Attachment) -> str:

@@ -21,7 +21,7 @@ from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.work import Screens, Work
 
-_CONTINUE = "Continue where you were interrupted."
+_CONTINUE = "Continue."
 
 
 class History(QObject):

@@ -68,6 +68,10 @@ class Desk(Protocol):
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
         ...
 
+    async def proposals(self, identity: str) -> Sequence[str]:
+        """What a person may say to the agent there, in order; empty where nothing is prepared."""
+        ...
+
     async def use_model(self, identity: str, label: str) -> Model:
         """Let the model of a label (empty: the default) answer in a workspace. Raises HelixError."""
         ...

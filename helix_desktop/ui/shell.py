@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import Arriving, Update
-from helix_desktop.context.errors import HelixError, StoreError, WorkspaceMissing
+from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.ui import dialogs
 from helix_desktop.ui.dialogs import Choice
 from helix_desktop.ui.frame.rows import Banner
@@ -20,8 +22,10 @@ from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.work import Screens, Work
+from helix_desktop.workspaces.record import WorkspaceRecord
 
 _COALESCE_MS = 250
+_CLOSED = "workspace closed"
 
 
 class Shell(QObject):
@@ -35,6 +39,8 @@ class Shell(QObject):
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}
+        self._wanted = ("", "")  # workspace and session that the person asked for last
+        self._beginning = asyncio.Lock()
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_COALESCE_MS)
@@ -86,9 +92,11 @@ class Shell(QObject):
         self._window.banners.show_banner(Banner(error.what, "error", error.what, error.why, error.fix))
 
     async def open_sample(self) -> None:
-        """Open the guided sample."""
+        """Open the guided sample with a session, so that its first message can be sent at once."""
         record = await self._desk.sample()
         await self.open_workspace(record.id)
+        if self.active == record.id and self.work.room is not None and self.work.conversation is None:
+            await self.new_session()
 
     async def open_folder(self, path: Path) -> None:
         """Make a folder a workspace, and open it. Raises WorkspaceMissing."""
@@ -97,48 +105,60 @@ class Shell(QObject):
 
     async def open_workspace(self, identity: str) -> None:
         """Show another workspace; what runs in the former one goes on."""
-        self.active = identity
+        self.active, self._wanted = identity, (identity, "")
+        self._window.banners.remove(_CLOSED)
         record = self._desk.registry.get(identity)
         try:
             room = await self._desk.room(identity)
-        except WorkspaceMissing:
-            await self.work.show(None, None)
-            self._window.missing.show_workspace(record.name, record.path)
-            self._window.show_place("missing")
-            await self.refresh()
-            return
-        except StoreError as error:
-            await self.work.show(None, None)
-            self._window.show_place("empty")
-            await self.refresh()
-            self.tell(error)
+        except HelixError as error:
+            if self.active == identity:
+                await self._show_closed(record, error)
             return
         if self.active != identity:
             return
         if identity not in self._heard:
             self._heard[identity] = room.listen(self._hear)
         await self._desk.save_settings(self._desk.settings.opened(identity))
+        self.work.proposals = await self._desk.proposals(identity)
         known = [one.id for one in await room.sessions()]
+        if self._wanted != (identity, ""):
+            return  # the person has chosen one meanwhile
         wanted = record.session if record.session in known else next(iter(known), "")
         await self._show(room, wanted)
+
+    async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
+        """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""
+        await self.work.show(None, None)
+        if isinstance(error, WorkspaceMissing):
+            self._window.missing.show_workspace(record.name, record.path)
+            self._window.show_place("missing")
+        else:
+            self._window.no_session.show_workspace(record.name, 1)
+            self._window.show_place("empty")
+            self._window.banners.show_banner(Banner(_CLOSED, "error", error.what, error.why, error.fix))
+        await self.refresh()
 
     def _hear(self, session: str, update: Update) -> None:
         if not isinstance(update, Arriving) and not self._soon.isActive():
             self._soon.start()
 
     async def _show(self, room: Room, session: str) -> None:
+        self._wanted = (room.id, session)
         if not session:
             await self.work.show(room, None)
             name = self._desk.registry.get(room.id).name
             self._window.no_session.show_workspace(name, 0)
             self._window.show_place("empty")
+            self._intents.start(_warm(room), "load tokenizer")
         else:
             conversation = await room.open(session)
-            if self.active != room.id:
+            if self._wanted != (room.id, session) or self.active != room.id:
                 return
             self._window.show_place("work")
             await self.work.show(room, conversation)
             self._desk.registry.change(room.id, session=session)
+            if self._window.page() == "chat":
+                self.work.composing.composer.editor.setFocus()
         await self.refresh()
 
     async def refresh(self) -> None:
@@ -155,13 +175,18 @@ class Shell(QObject):
             await self._show(room, session)
 
     async def new_session(self) -> None:
-        """Begin a session in this workspace."""
+        """Begin a session in this workspace, unless there is one in which nothing was said yet: open that."""
+        if self.active and self.active not in self._desk.rooms:
+            await self.open_workspace(self.active)  # it could not be opened before; maybe it can now
+        elif not self.active:
+            await self._pick_folder()
         room = self._desk.rooms.get(self.active)
         if room is None:
-            await self._pick_folder()
             return
-        conversation = await room.begin()
-        await self._show(room, conversation.session.id)
+        async with self._beginning:  # a key that is held down begins one session, not twenty
+            fresh = [one.id for one in await room.sessions() if not one.messages and one.title == NEW_TITLE]
+            session = fresh[0] if fresh else (await room.begin()).session.id
+        await self._show(room, session)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
 
@@ -185,6 +210,8 @@ class Shell(QObject):
         record = self._desk.registry.get(identity)
         path = await dialogs.pick_folder(self._window, f"Where is {record.name} now?")
         if path is not None:
+            if identity == self.active:
+                await self.work.show(None, None)
             await self._desk.close_room(identity)
             self._heard.pop(identity, None)
             self._desk.registry.relocate(identity, path)
@@ -218,3 +245,8 @@ class Shell(QObject):
             conversation = await room.open(session)
             await conversation.rename(title.strip())
             await self.refresh()
+
+
+async def _warm(room: Room) -> None:
+    """Let the tokenizer load now, not while the person waits for their first session."""
+    await room.count(" ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer
@@ -11,7 +11,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import CompactionMoved, Happened, TurnChanged, Update
 from helix_desktop.context import planner
-from helix_desktop.context.event import HandoverFailed, HandoverMade, Redone, SweepMade, Undone
+from helix_desktop.context.event import HandoverFailed, HandoverMade, UserSpoke
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.chat.from_events import model_name
@@ -28,9 +28,9 @@ from helix_desktop.ui.timeline.rows import Phase, RunningCard, TimelineState
 from helix_desktop.ui.timeline.view import Timeline
 
 _COALESCE_MS = 120
+_BREAKER = "breaker"
 _NEAR = 0.8  # of the threshold: from here on the gauge warns
 _PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
-_REWRITES = (HandoverMade, HandoverFailed, SweepMade, Undone, Redone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,19 @@ class Work(QObject):
         self._window, self._screens, self._intents = window, screens, intents
         self.room: Room | None = None
         self.conversation: Conversation | None = None
+        self.proposals: Sequence[str] = ()
         self._leave: Callable[[], None] = lambda: None
         self._phase = CompactionMoved("idle")
         self.chat = ChatPresenter(screens.chat.model, self._finished, self._asked)
         self.cache = CachePresenter(screens.cache, intents)
         self.composing = Composing(screens.chat.composer, intents)
+        screens.chat.ahead.taken.connect(self.composing.send)
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh"))
-        self._stale_cache = True
+        self._stale: set[str] = set()
+        self._numbers = (0, 0)  # tokens used, and tokens of the window, as the gauge shows them
         window.page_shown.connect(self._page_shown)
 
     async def show(self, room: Room | None, conversation: Conversation | None) -> None:
@@ -71,12 +74,16 @@ class Work(QObject):
         self._phase = CompactionMoved("idle")
         self._window.jobs.show_jobs([])
         self._screens.timeline.set_running(None)
+        self._window.banners.remove(_BREAKER)
         self.cache.show(room, lambda: self.conversation.session.transcript if self.conversation else None)
-        await self.composing.show(room, conversation)
-        await self.chat.show(conversation)
-        if conversation is not None and conversation is self.conversation:
+        if conversation is not None:
             self._leave = conversation.session.listen(self._update)
-            self._screens.chat.composer.set_running(conversation.running)
+        self._screens.chat.composer.set_running(conversation is not None and conversation.running)
+        await self.composing.show(room, conversation)
+        if conversation is not self.conversation:
+            return  # the person went on meanwhile: what belongs to the other one is on screen already
+        await self.chat.show(conversation)
+        self._warn_if_stopped()
         await self.refresh()
 
     def _update(self, update: Update) -> None:
@@ -87,7 +94,7 @@ class Work(QObject):
             case CompactionMoved() as moved:
                 self._show_phase(moved)
             case Happened(recorded=recorded):
-                if isinstance(recorded.event, HandoverFailed):
+                if isinstance(recorded.event, HandoverFailed | HandoverMade):
                     self._warn_if_stopped()
                 self.refresh_soon()
             case _:
@@ -131,30 +138,48 @@ class Work(QObject):
         state = "off" if not room.policy.enabled else pressure
         shown = GaugeState(gauge.used, gauge.window, not gauge.reported, gauge.source, threshold, state)
         self._window.top_bar.show_gauge(shown)
+        self._show_ahead(conversation)
         totals = await room.store.totals()
         if conversation is not self.conversation:
             return
         self._screens.inspector.set_state(inspector_state(window, gauge, transcript, room.policy, totals))
-        self._show_timeline(conversation, gauge.used, gauge.window)
-        self._refresh_cache()
+        self._numbers = gauge.used, gauge.window
+        self._stale = {"cache", "timeline"}
+        self._page_shown(self._window.page())
 
-    def _show_timeline(self, conversation: Conversation, used: int, window: int) -> None:
+    def _show_ahead(self, conversation: Conversation) -> None:
+        """What waits to be sent, else what the sample proposes as the next message."""
+        ahead, transcript = self._screens.chat.ahead, conversation.session.transcript
+        if transcript.queued:
+            ahead.show_waiting([one.text for one in transcript.queued.values()])
+            return
+        if not self.proposals:
+            ahead.show_proposal("")
+            return
+        said = {item.event.text for item in transcript.items if isinstance(item.event, UserSpoke)}
+        left = (text for text in self.proposals if text not in said)
+        ahead.show_proposal("" if conversation.running else next(left, ""))
+
+    def _show_timeline(self) -> None:
+        conversation = self.conversation
+        if conversation is None:
+            return
+        used, window = self._numbers
         log, transcript = conversation.session.log, conversation.session.transcript
         threshold = self.room.policy.handover_at if self.room else 0.0
         running = self._running_card()
         state = TimelineState(cards_of(log, transcript), points_of(log), used, window, threshold, running)
         self._screens.timeline.set_state(state)
 
-    def _refresh_cache(self) -> None:
-        """The table is asked anew only where somebody looks at it."""
-        self._stale_cache = True
-        if self._window.page() == "cache":
-            self._page_shown("cache")
-
     def _page_shown(self, page: str) -> None:
-        if page == "cache" and self._stale_cache:
-            self._stale_cache = False
+        """Table and timeline are made anew only where somebody looks at them."""
+        if page not in self._stale:
+            return
+        self._stale.discard(page)
+        if page == "cache":
             self._screens.cache.refresh()
+        else:
+            self._show_timeline()
 
     def _show_phase(self, moved: CompactionMoved) -> None:
         self._phase = moved
@@ -168,10 +193,11 @@ class Work(QObject):
         return RunningCard(phase, self._phase.text) if phase else None
 
     def _warn_if_stopped(self) -> None:
+        self._window.banners.remove(_BREAKER)
         if self.conversation and planner.breaker_open(self.conversation.session.transcript):
             self._window.banners.show_banner(
                 Banner(
-                    "breaker",
+                    _BREAKER,
                     "warning",
                     "Handovers have stopped.",
                     f"{planner.BREAKER} in a row failed or would not have freed enough.",

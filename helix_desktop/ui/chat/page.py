@@ -1,16 +1,34 @@
-"""The chat page: the conversation, the field to find words in it, and the composer."""
+"""The chat page: the conversation, the field to find words in it, what comes next, and the composer."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtWidgets import QFrame, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.elements import EmptyState
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import IconButton, SearchField, column, label, row
+from helix_desktop.ui.widgets import (
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    PushButton,
+    SearchField,
+    column,
+    empty_layout,
+    label,
+    retint,
+    row,
+)
+
+_WIDEST = 760  # pixels, as the conversation above
+_MOST_WAITING = 3  # lines
+_NOTHING = "Nothing said yet. The agent asks before it changes a file or runs a command."
 
 
 class ChatFind(QFrame):
@@ -62,6 +80,64 @@ class ChatFind(QFrame):
             super().keyPressEvent(event)
 
 
+class Ahead(QWidget):
+    """What comes next: messages that wait for their turn, else one that the person may send."""
+
+    taken = Signal(str)
+    """The person wants to send the message that is proposed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: tuple[str, ...] = ()
+        self._theme = LIGHT
+        inner = QWidget()
+        inner.setMaximumWidth(_WIDEST)
+        self._column = QVBoxLayout(inner)
+        self._column.setContentsMargins(2, 2, 2, 4)
+        self._column.setSpacing(4)
+        outer = row(None, inner, None, margins=(14, 0, 14, 0), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
+        self.hide()
+
+    def show_waiting(self, texts: Sequence[str]) -> None:
+        """Show the messages that are sent one by one when the agent is ready."""
+        shown = [f"Waiting to be sent: {' '.join(text.split())}" for text in texts[:_MOST_WAITING]]
+        if len(texts) > _MOST_WAITING:
+            shown.append(f"and {len(texts) - _MOST_WAITING} more")
+        self._show([(line, "") for line in shown])
+
+    def show_proposal(self, text: str) -> None:
+        """Offer a message to be sent with one click; empty offers nothing."""
+        self._show([(f"Next in the sample: {text}", text)] if text else [])
+
+    def _show(self, lines: Sequence[tuple[str, str]]) -> None:
+        if tuple(line for line, _ in lines) == self.lines:
+            return
+        self.lines = tuple(line for line, _ in lines)
+        empty_layout(self._column)
+        for line, text in lines:
+            self._column.addWidget(self._line(line, text))
+        retint(self, self._theme)
+        self.setVisible(bool(lines))
+
+    def _line(self, line: str, text: str) -> QWidget:
+        parts = row(IconLabel("sparkles" if text else "clock", px=14), ElidedLabel(line, "muted"), gap=8)
+        parts.setStretch(1, 1)
+        if text:
+            send = PushButton("Send this", icon_name="corner-down-left", px=13)
+            send.setAccessibleDescription(text)
+            send.clicked.connect(lambda: self.taken.emit(text))
+            parts.addWidget(send)
+        whole = QWidget()
+        whole.setLayout(parts)
+        return whole
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for lines that come later."""
+        self._theme = theme
+
+
 class ChatPage(QWidget):
     """Conversation and composer, one under the other."""
 
@@ -71,9 +147,21 @@ class ChatPage(QWidget):
         self.view = ChatView(self.model, LIGHT)
         self.composer = Composer(LIGHT)
         self.finding = ChatFind(self.view)
-        stack = column(self.finding, self.view, self.composer, gap=0)
+        self.ahead = Ahead()
+        self.nothing = EmptyState("message-square", _NOTHING, "Write a message")
+        self.nothing.pressed.connect(self.composer.editor.setFocus)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.view)
+        self._pages.addWidget(self.nothing)
+        for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
+            changed.connect(self._show_what_there_is)
+        stack = column(self.finding, self._pages, self.ahead, self.composer, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
+        self._show_what_there_is()
+
+    def _show_what_there_is(self) -> None:
+        self._pages.setCurrentWidget(self.view if len(self.model) else self.nothing)
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take a theme, and a zoom (1.0 is 15 px text)."""

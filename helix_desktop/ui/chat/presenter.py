@@ -22,7 +22,6 @@ from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.rows import ApprovalRow, AssistantRow, NoticeRow, Row, ToolState
 
-_LIVE = "live"
 _RETRY = "retry"
 _INLINE = 2_000  # a log up to this many events is read without a thread
 
@@ -36,6 +35,8 @@ class ChatPresenter:
         self._conversation: Conversation | None = None
         self._leave: Callable[[], None] = lambda: None
         self._troubles = 0
+        self._answers = 0
+        self._live = _live(0)
 
     async def show(self, conversation: Conversation | None) -> None:
         """Show another conversation, or none; what runs in the former one goes on unseen."""
@@ -106,22 +107,32 @@ class ChatPresenter:
     def _settle(self, rows: list[Row]) -> list[Row]:
         """Let the recorded answer take the place of the one that was arriving."""
         self._drop(_RETRY)
-        if rows and isinstance(rows[0], AssistantRow) and self._model.index_of(_LIVE) is not None:
-            self._model.replace(_LIVE, rows[0])
+        if rows and isinstance(rows[0], AssistantRow) and self._model.index_of(self._live) is not None:
+            self._model.replace(self._live, rows[0])
+            self._next_live()
             return rows[1:]
-        self._drop(_LIVE)
+        self._drop_live()
         return rows
+
+    def _drop_live(self) -> None:
+        self._drop(self._live)
+        self._next_live()
+
+    def _next_live(self) -> None:
+        """A key is never used twice: the view keeps what it drew under one, also when its row has gone."""
+        self._answers += 1
+        self._live = _live(self._answers)
 
     def _arriving(self, text: str) -> None:
         self._drop(_RETRY)
-        if self._model.index_of(_LIVE) is None:
+        if self._model.index_of(self._live) is None:
             info = self._conversation.model if self._conversation else None
             name = model_name(info.label, info.demo) if info else ""
-            self._model.append(AssistantRow(_LIVE, "", model=name, streaming=True))
-        self._model.stream(_LIVE, text)
+            self._model.append(AssistantRow(self._live, "", model=name, streaming=True))
+        self._model.stream(self._live, text)
 
     def _voided(self, voided: ArrivalVoided) -> None:
-        self._drop(_LIVE)
+        self._drop_live()
         what = f"The model is asked again in {voided.wait_s:.0f} s (attempt {voided.attempt})."
         self._put(NoticeRow(_RETRY, "warning", what, voided.reason))
 
@@ -140,7 +151,7 @@ class ChatPresenter:
     def _turn_changed(self, running: bool) -> None:
         if running:
             return
-        self._drop(_LIVE)
+        self._drop_live()
         self._drop(_RETRY)
         for row in [one for one in self._model.shapes() if isinstance(one, ApprovalRow)]:
             self._drop(row.key)
@@ -155,3 +166,7 @@ class ChatPresenter:
     def _drop(self, key: str) -> None:
         if self._model.index_of(key) is not None:
             self._model.remove(key)
+
+
+def _live(answer: int) -> str:
+    return f"live{answer}"
