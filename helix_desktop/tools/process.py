@@ -21,6 +21,7 @@ _GULP = 1 * _MIB
 _BREATH_S = 0.005
 _TERM_GRACE_S = 0.3
 _LINGER_S = 0.5
+_START_GRACE_S = 5.0
 
 
 class CappedOutput:
@@ -81,11 +82,12 @@ class _Watcher(asyncio.SubprocessProtocol):
         self.streams = {1: CappedOutput(cap), 2: CappedOutput(cap)}
         self.exited: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
-        self._transport: asyncio.SubprocessTransport | None = None
+        self.made: asyncio.Future[asyncio.SubprocessTransport] = loop.create_future()
         self._swallowed = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.SubprocessTransport, transport)
+        if not self.made.done():
+            self.made.set_result(cast(asyncio.SubprocessTransport, transport))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.streams[fd].add(data)
@@ -104,7 +106,7 @@ class _Watcher(asyncio.SubprocessProtocol):
 
     def _pause(self, fd: int) -> None:
         # A flood of output must leave the loop, which may be the window's, time for other work.
-        pipe = self._transport.get_pipe_transport(fd) if self._transport else None
+        pipe = self.made.result().get_pipe_transport(fd)
         if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
             pipe.pause_reading()
             self._loop.call_later(_BREATH_S, pipe.resume_reading)
@@ -117,7 +119,8 @@ async def run_process(launch: Launch, timeout_s: float, cap: int = OUTPUT_CAP) -
     Raises OSError when it cannot be started.
     """
     loop = asyncio.get_running_loop()
-    transport, watcher = await _start(loop, launch, cap)
+    watcher = _Watcher(loop, cap)
+    transport = await _start(loop, launch, watcher)
     try:
         _feed(transport, launch.feed)
         in_time, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
@@ -130,20 +133,33 @@ async def run_process(launch: Launch, timeout_s: float, cap: int = OUTPUT_CAP) -
 
 
 async def _start(
-    loop: asyncio.AbstractEventLoop, launch: Launch, cap: int
-) -> tuple[asyncio.SubprocessTransport, _Watcher]:
+    loop: asyncio.AbstractEventLoop, launch: Launch, watcher: _Watcher
+) -> asyncio.SubprocessTransport:
+    try:
+        # A cancel in the middle of starting would end the program alone, not what it has started by then.
+        await asyncio.shield(_spawn(loop, launch, watcher))
+    except asyncio.CancelledError:
+        await asyncio.wait([watcher.made], timeout=_START_GRACE_S)
+        if watcher.made.done():
+            await _end(watcher.made.result(), watcher)
+        raise
+    return watcher.made.result()
+
+
+async def _spawn(loop: asyncio.AbstractEventLoop, launch: Launch, watcher: _Watcher) -> None:
     stdin = subprocess.DEVNULL if launch.feed is None else subprocess.PIPE
     stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
     environment = dict(launch.environment)
     if isinstance(launch.command, str):
-        return await loop.subprocess_shell(
-            lambda: _Watcher(loop, cap), launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+        await loop.subprocess_shell(
+            lambda: watcher, launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
             cwd=launch.cwd, env=environment,
         )  # fmt: skip
-    return await loop.subprocess_exec(
-        lambda: _Watcher(loop, cap), *launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
-        cwd=launch.cwd, env=environment, start_new_session=os.name == "posix",
-    )  # fmt: skip
+    else:
+        await loop.subprocess_exec(
+            lambda: watcher, *launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+            cwd=launch.cwd, env=environment, start_new_session=os.name == "posix",
+        )  # fmt: skip
 
 
 def _feed(transport: asyncio.SubprocessTransport, feed: bytes | None) -> None:

@@ -80,6 +80,21 @@ async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
     assert await gone(child)
 
 
+@pytest.mark.parametrize("turns", range(12))
+async def test_a_cancel_while_it_starts_leaves_nothing_running(tmp_path: Path, turns: int) -> None:
+    """The cancel comes after this many turns of the loop, so that it meets every stage of starting."""
+    command = "sleep 300 & echo $! > pid; wait"
+    work = make_toolbox(tmp_path).run(call_of("run_command", command=command))
+    task = asyncio.get_running_loop().create_task(work)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    written = await asyncio.to_thread(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    assert not written or await gone(int(written))
+
+
 async def test_what_is_left_in_the_background_is_ended_and_said(tmp_path: Path) -> None:
     command = "sleep 300 & echo $!"
     result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
