@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.app.window import Front
+from helix_desktop.app.front import Front
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.style import Mode
 

@@ -15,14 +15,14 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.album import Album
 from helix_desktop.app.crash import close_logs, open_logs
-from helix_desktop.app.layout import LayoutFile
-from helix_desktop.app.main import LAYOUT_FILE, end, open_desk
+from helix_desktop.app.front import front_of
+from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
+from helix_desktop.app.running import end, open_desk
 from helix_desktop.app.tour import Finding, Tour
-from helix_desktop.app.window import build_front, name_application
+from helix_desktop.app.window import build_frame, name_application
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import InputUnusable
 
-_TEXT_PX = 13
 _OWN = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
 
 
@@ -69,7 +69,7 @@ def _fresh(out: Path) -> DataDir:
 async def _run(
     app: QApplication, data: DataDir, out: Path, every_screen: bool
 ) -> tuple[list[Finding], Album]:
-    front = build_front(app, LayoutFile(data.root / LAYOUT_FILE), "dark", _TEXT_PX)
+    front = front_of(build_frame(app, LayoutFile(data.root / LAYOUT_FILE)))
     front.window.show()
     await asyncio.sleep(0)
     desk, shell = open_desk(data, front, pause_s=0.0)

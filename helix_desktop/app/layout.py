@@ -12,6 +12,8 @@ from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.fonts import BASE_PX
 from helix_desktop.ui.style import MODES, TEXT_PX, Mode
 
+LAYOUT_FILE = "window.toml"
+
 
 class LayoutFile:
     """Bytes by name. A damaged file means default sizes, no more."""

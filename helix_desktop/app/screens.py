@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.app.window import Front
+from helix_desktop.app.front import Front
 from helix_desktop.ui import fonts
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.chat.page import ChatPage

@@ -8,6 +8,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+SAMPLE_WISH = "sample:"
+"""What a second start asks for instead of a folder, to see the guided sample."""
 _WAIT_MS = 1_000
 
 

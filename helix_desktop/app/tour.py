@@ -11,8 +11,8 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
 from helix_desktop.app.album import Album
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.front import Front
 from helix_desktop.app.samples import SAMPLES, add_sample
-from helix_desktop.app.window import Front
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError

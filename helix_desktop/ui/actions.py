@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
@@ -51,8 +52,7 @@ SPECS: dict[str, ActionSpec] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Actions:
+class Actions(NamedTuple):
     """The commands; connect to their `triggered`, enable and check them."""
 
     open_folder: QAction
@@ -95,8 +95,7 @@ class Actions:
 
 def make_actions(window: QWidget) -> Actions:
     """Make all actions, owned by a window and reachable by their keys in it."""
-    made = {field.name: _make(window, SPECS[field.name]) for field in fields(Actions)}
-    return Actions(**made)
+    return Actions(*(_make(window, SPECS[name]) for name in Actions._fields))
 
 
 def _make(window: QWidget, spec: ActionSpec) -> QAction:

@@ -74,6 +74,7 @@ class MainWindow(QMainWindow):
 
     closing = Signal()
     """The user wants to close; call `allow_close` when everything has ended."""
+    first_frame = Signal()
     stop_requested = Signal()
     page_shown = Signal(str)
 
@@ -84,7 +85,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*_MIN_SIZE)
         self._memory = memory
         self._may_close = False
-        self.painted = False
+        self._painted = False
         self._last_esc: int | None = None
         self._place: Place = "welcome"
         self._theme = LIGHT
@@ -288,9 +289,11 @@ class MainWindow(QMainWindow):
             self.stop_requested.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Note that there has been a first frame."""
+        """Say once that there has been a first frame."""
         super().paintEvent(event)
-        self.painted = True
+        if not self._painted:
+            self._painted = True
+            self.first_frame.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold panes away where the centre would become too narrow."""

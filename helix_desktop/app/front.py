@@ -1,0 +1,39 @@
+"""The window with the tasks that its clicks start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.app.layout import LayoutFile
+from helix_desktop.app.window import Frame
+from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.frame.rows import Banner
+from helix_desktop.ui.intents import Intents
+from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.style import Appearance
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The window and what belongs to it; `scope` owns what its clicks start."""
+
+    window: MainWindow
+    appearance: Appearance
+    layout: LayoutFile
+    scope: TaskScope
+    intents: Intents
+
+
+def front_of(frame: Frame) -> Front:
+    """Give a frame its scope; failures of its tasks are told on top of the centre."""
+    window = frame.window
+
+    def tell(error: HelixError) -> None:
+        window.banners.show_banner(Banner(error.what, "error", error.what, error.why, error.fix))
+
+    def fail(error: BaseException) -> None:
+        tell(HelixError("Helix Desktop made a mistake.", f"{type(error).__name__}: {error}", "See the log."))
+
+    scope = TaskScope(fail)
+    return Front(window, frame.appearance, frame.layout, scope, Intents(scope, tell))

@@ -1,0 +1,95 @@
+"""Runs the window once it is on screen: event loop, desk, and the end of everything."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+from pathlib import Path
+
+import qasync
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.crash import close_logs, open_logs
+from helix_desktop.app.desk import Desk
+from helix_desktop.app.front import Front, front_of
+from helix_desktop.app.models import DEMO_PAUSE_S
+from helix_desktop.app.screens import build_screens
+from helix_desktop.app.single_instance import SAMPLE_WISH, SingleInstance
+from helix_desktop.app.window import Frame
+from helix_desktop.config.paths import DataDir
+from helix_desktop.ui.settings.presenter import SettingsPresenter
+from helix_desktop.ui.shell import Shell
+
+
+def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str | None) -> int:
+    """Run a window that is on screen until it is closed; the exit code.
+
+    `trace` marks the data directory as taken while the window is open. `wish` is a folder to open, empty for
+    the last one, None for the guided sample.
+    """
+    instance = SingleInstance(data.root)
+    if instance.tell(SAMPLE_WISH if wish is None else wish):  # another start came first, by less than a frame
+        frame.window.allow_close()
+        return 0
+    instance.claim()
+    trace.touch()
+    stacks = open_logs(data.logs_dir)
+    try:
+        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+            runner.run(_run(front_of(frame), data, instance, wish))
+    finally:
+        close_logs(stacks)
+        trace.unlink(missing_ok=True)
+        instance.close()
+    return 0
+
+
+async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str | None) -> None:
+    stop = asyncio.Event()
+    front.window.closing.connect(stop.set)
+    for name in ("SIGINT", "SIGTERM"):
+        asyncio.get_running_loop().add_signal_handler(getattr(signal, name), stop.set)
+    desk, shell = open_desk(data, front)
+    gc.freeze()
+    gc.enable()
+    instance.woken.connect(lambda text: _wake(front, shell, text))
+    front.intents.start(_begin(shell, wish), "begin")
+    await stop.wait()
+    await end(front, shell, desk)
+
+
+def open_desk(data: DataDir, front: Front, pause_s: float = DEMO_PAUSE_S) -> tuple[Desk, Shell]:
+    """Make the desk and the screens, and bind the window to them."""
+    desk = Desk(data, os.environ, pause_s=pause_s)
+    shell = Shell(front.window, build_screens(front), front.intents, desk)
+    SettingsPresenter(front.window, shell, front.appearance, front.intents, desk)
+    return desk, shell
+
+
+async def _begin(shell: Shell, wish: str | None) -> None:
+    await shell.begin(Path(wish) if wish else None, sample=wish is None)
+
+
+def _wake(front: Front, shell: Shell, wish: str) -> None:
+    """Another start asked for this window."""
+    window = front.window
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+    if wish:
+        front.intents.start(_begin(shell, None if wish == SAMPLE_WISH else wish), "begin")
+
+
+async def end(front: Front, shell: Shell, desk: Desk) -> None:
+    """Close everything in order: what is on screen, what runs, what is stored, the window."""
+    front.window.setEnabled(False)
+    await shell.work.show(None, None)
+    await front.scope.close()
+    await desk.close()
+    front.window.allow_close()
+    front.layout.keep_look(front.appearance.mode, front.appearance.text_px)
+    front.layout.save()
