@@ -32,7 +32,7 @@ def suite(root: Path) -> str:
 
 def test_the_sample_has_its_bug_before() -> None:
     assert (DEMO / "tidewatch" / "README.md").is_file()
-    assert len(TIDEWATCH.asks) == 8
+    assert len(TIDEWATCH.asks) == 9
 
 
 @pytest.mark.parametrize("keep", [1000, 20], ids=["everything in the window", "old outputs as markers"])
@@ -44,8 +44,8 @@ async def test_the_script_finds_and_mends_the_bug(tmp_path: Path, keep: int) -> 
     assert await asyncio.to_thread(suite, root) == "OK"
     assert len(loop.calls) >= 80
     assert not [text for text in answers if UNSEEN in text]
-    assert "**-0.043 m**" in answers[6]
-    assert "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in answers[6]
+    assert "**-0.043 m**" in answers[7]
+    assert "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in answers[7]
     assert len({call.id for call in loop.calls}) == len(loop.calls)
     recalls = [call for call in loop.calls if call.name == "recall_cached_content"]
     assert len(recalls) == (3 if keep == 20 else 0)
