@@ -1,0 +1,271 @@
+"""Bad input: one line that says what, why and what to do, exit code 2, and nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.app.cli import main
+from helix_desktop.context.content import SessionSummary
+from helix_desktop.context.event import Recorded, SessionStarted, TurnEnded
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.chat_server import Call, ChatServer, Stream, Wait, in_turn
+from tests.support.chat_server import say as answer
+from tests.support.cli_rig import ROOT, Cli, Ran, ended
+
+URL = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """A data directory with one workspace, in which one turn was run."""
+    made = Cli.at(tmp_path)
+    (made.project / "a.txt").write_text("alpha")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELIX_DATA_DIR", str(made.data))
+    return made
+
+
+Refuse = Callable[..., str]
+
+
+@pytest.fixture
+def refuse(cli: Cli, capsys: pytest.CaptureFixture[str]) -> Refuse:
+    """Run a command in this process; asserts that it was refused in one line, and gives that line."""
+
+    def run(*words: str, code: int = 2) -> str:
+        capsys.readouterr()
+        assert say(*words) == code
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert len(said.err.splitlines()) == 1, said.err
+        assert said.err.startswith("helix-desktop: ")
+        assert "Traceback" not in said.err
+        return said.err
+
+    return run
+
+
+def say(*words: str) -> int:
+    """Run a command in this process; its exit code."""
+    try:
+        return main(words)
+    except SystemExit as left:  # argparse leaves by itself
+        return int(left.code or 0)
+
+
+def turn(*words: str) -> tuple[str, ...]:
+    """A turn in the project, with more words."""
+    return ("run", "--workspace", "ws", "--message", "hi", *words)
+
+
+UNUSABLE = [
+    (("nonsense",), "invalid choice: 'nonsense'"),
+    (("--nonsense",), "unrecognized arguments"),
+    (("run",), "--workspace, --message"),
+    (("cache",), "list|show|verify"),
+    (("cache", "burn"), "invalid choice: 'burn'"),
+    (("cache", "show", "--workspace", "ws"), "SHA"),
+    (("demo",), "--out"),
+    (("run", "--workspace", "nowhere", "--message", "hi"), "nowhere is not a folder."),
+    (("run", "--workspace", "ws/a.txt", "--message", "hi"), "ws/a.txt is not a folder."),
+    (("run", "--workspace", "", "--message", "hi"), "no folder is named"),
+    (("run", "--workspace", "w" * 5000, "--message", "hi"), "is not a folder."),
+    (("run", "--workspace", "ws", "--message", " "), "it says nothing"),
+    (turn("--window", "0"), "'0' is no number of at least 1000 tokens"),
+    (turn("--window", "-5"), "'-5' is no number"),
+    (turn("--window", "many"), "'many' is no number"),
+    (turn("--model", "nobody/small"), "There is no provider nobody. Known: none yet."),
+    (turn("--model", "/small"), "names no model"),
+    (turn("--model", "a b/c", "--base-url", URL), "'a b/c' names no model."),
+    (turn("--model", "a/", "--base-url", URL), "No model is named."),
+    (turn("--base-url", URL), "No model is named."),
+    (turn("--model", "a/b", "--base-url", "localhost:11434"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "ftp://host/v1"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "http://"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "http://[/v1"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "http://host:99999/v1"), "is no address."),
+    (turn("--session", "nothing-like-it"), "has no session 'nothing-like-it'."),
+    (("timeline", "--workspace", "other"), "other is no workspace of Helix Desktop."),
+    (("cache", "list", "--workspace", "nowhere"), "nowhere is no workspace of Helix Desktop."),
+    (("cache", "show", "xyz", "--workspace", "ws"), "No cached output begins with 'xyz'."),
+    (("cache", "show", "f" * 64, "--workspace", "ws"), "This workspace's cache holds no such hash."),
+    (("cache", "show", "f" * 65, "--workspace", "ws"), "No cached output begins with"),
+    (("cache", "verify", "0123", "--workspace", "ws"), "No cached output begins with '0123'."),
+    (("demo", "--out", "ws/a.txt"), "a.txt cannot be used. File exists."),
+    (("demo", "--out", "ws/a.txt/x"), "cannot be used. Not a directory."),
+]
+
+
+def test_what_cannot_be_used_is_named_in_one_line(
+    cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (cli.folder / "other").mkdir()
+    assert say(*turn()) == 0
+    before = sorted(cli.data.glob("workspaces/*"))
+    for words, expected in UNUSABLE:
+        said = refuse(*words)
+        assert expected in said, (words, said)
+    assert sorted(cli.data.glob("workspaces/*")) == before
+    assert sorted(path.name for path in cli.project.iterdir()) == ["a.txt"]
+    capsys.readouterr()
+    assert say("timeline", "--workspace", "ws") == 0
+    assert capsys.readouterr().out.startswith("hi  ("), "and the workspace is as it was"
+
+
+def test_a_prefix_that_fits_several_wants_more_digits(
+    cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert say(*turn()) == 0
+
+    async def add_two() -> None:
+        store = await LevelStore.open(cli.store, cli.store.parent.name)
+        for name in ("zz1", "zz2"):
+            started = Recorded(1, 5, SessionStarted(name))
+            await store.commit(name, [started], summary=SessionSummary(name, name, 5, 5))
+        await store.close()
+
+    asyncio.run(add_two())
+    assert "Several sessions begin with 'zz'. Give more" in refuse(*turn("--session", "zz"))
+    capsys.readouterr()
+    assert say(*turn("--json", "--session", "zz2")) == 0
+    assert capsys.readouterr().out.startswith('{"session":"zz2","seq":2,')
+
+
+def test_a_file_in_the_place_of_the_data_directory(cli: Cli, refuse: Refuse) -> None:
+    cli.data.write_text("mine")
+    for words in (turn(), ("cache", "list", "--workspace", "ws"), ("timeline", "--workspace", "ws")):
+        said = refuse(*words)
+        assert f"The data directory {cli.data} cannot be used." in said
+        assert "--data-dir or HELIX_DATA_DIR" in said
+    assert cli.data.read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_data_directory_without_the_right_to_write(cli: Cli, refuse: Refuse) -> None:
+    cli.data.mkdir(mode=0o500)
+    assert "Permission denied" in refuse(*turn())
+
+
+def test_damaged_settings_are_told_kept_and_not_answered_around(
+    cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert say(*turn()) == 0
+    settings = cli.data / "settings.toml"
+    settings.write_text('model = "openai/gpt')
+    said = refuse(*turn())
+    assert "settings.toml is damaged." in said
+    assert (cli.data / "settings.damaged-1.toml").read_text() == 'model = "openai/gpt'
+    capsys.readouterr()
+    assert say("timeline", "--workspace", "ws") == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("hi  (")
+    assert len(told.err.splitlines()) == 1
+    assert "settings.toml is damaged." in told.err
+    assert say(*turn("--model", "demo/offline")) == 0, "a model that is named needs no settings"
+    assert settings.read_text() == 'model = "openai/gpt'
+    settings.write_text("text_size = 9000\n")
+    assert "text_size" in refuse(*turn())
+
+
+def test_a_damaged_policy_is_named_with_its_field(cli: Cli, refuse: Refuse) -> None:
+    assert say(*turn()) == 0
+    (record,) = cli.data.glob("workspaces/*")
+    for text, named in (("handover_at = 7.0", "handover_at"), ("speed = 1", "speed"), ("= =", "damaged")):
+        (record / "policy.toml").write_text(text)
+        said = refuse(*turn())
+        assert "policy.toml" in said
+        assert named in said
+        assert (record / "policy.toml").read_text() == text
+    (record / "policy.toml").unlink()
+    assert say(*turn("--session", "last")) == 0
+
+
+def test_a_damaged_record_does_not_hide_its_sessions_behind_a_second_one(
+    cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert say(*turn()) == 0
+    (place,) = cli.data.glob("workspaces/*")
+    whole = (place / "workspace.toml").read_text()
+    for text in ('path = "', "name = 3\npath = 4\n"):
+        (place / "workspace.toml").write_text(text)
+        for words in (turn(), ("cache", "list", "--workspace", "ws")):
+            assert "workspace.toml" in refuse(*words)
+    assert list(cli.data.glob("workspaces/*")) == [place]
+    (place / "workspace.toml").write_text(whole)
+    capsys.readouterr()
+    assert say("timeline", "--workspace", "ws") == 0
+    assert capsys.readouterr().out.startswith("hi  (")
+
+
+def test_a_folder_that_vanished_is_named_and_its_sessions_stay(cli: Cli, refuse: Refuse) -> None:
+    assert say(*turn()) == 0
+    cli.project.rename(cli.folder / "moved")
+    assert "sessions and cache are safe" in refuse("cache", "list", "--workspace", "ws")
+    (cli.folder / "moved").rename(cli.project)
+    assert say("cache", "verify", "--workspace", "ws") == 0
+
+
+def test_a_store_that_is_no_store_is_named(cli: Cli, refuse: Refuse) -> None:
+    assert say(*turn()) == 0
+    current = cli.store / "db" / "CURRENT"
+    current.write_bytes(b"rubbish")
+    said = refuse("cache", "list", "--workspace", "ws", code=1)
+    assert "The workspace's store cannot be read." in said
+    assert current.read_bytes() == b"rubbish"
+
+
+async def test_arguments_that_are_no_text(cli: Cli) -> None:
+    odd = b"ca\xff\xfe"
+    (await cli(*turn()[:-1], odd)).refused(2, "An argument is no UTF-8 text.")
+    os.mkdir(os.fsencode(cli.folder) + b"/" + odd)
+    (await cli("run", "--workspace", odd, "--message", "hi")).refused(2, "no UTF-8")
+
+
+async def test_an_output_that_nobody_reads_any_more_ends_the_turn_on_record(cli: Cli) -> None:
+    closed = asyncio.Event()
+    reader, writer = os.pipe()
+    async with ChatServer(
+        in_turn(Stream(Call("list_directory"), Wait(closed)), answer("Unheard."))
+    ) as server:
+        address = ("--model", "local/small", "--base-url", server.base_url)
+        process = await cli.start(*turn("--json", *address), stdout=writer)
+        os.close(writer)
+        await asyncio.wait_for(server.waiting.wait(), 30)
+        heard = os.read(reader, 65_536).decode()
+        os.close(reader)
+        closed.set()
+        ran = await ended(process)
+    assert (ran.code, ran.err) == (1, "")
+    store = await LevelStore.open(cli.store, cli.store.parent.name)
+    events = await store.events(heard.split('"')[3])
+    await store.close()
+    assert len(events) > len(heard.splitlines())
+    assert events[-1].event == TurnEnded("stopped")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+async def test_streams_that_are_full_closed_or_plain_ascii(cli: Cli) -> None:
+    shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn('--json'))} >/dev/full")
+    shell.refused(1, "No space left on device")
+    shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn())} >&- 2>&- <&-")
+    assert (shell.code, shell.err) == (0, "")
+    plain = await cli("run", "--workspace", "ws", "--message", "→ é", "--json", PYTHONIOENCODING="ascii")
+    assert (plain.code, plain.err) == (0, "")
+    assert "→ é" in [getattr(line.event, "text", "") for line in plain.lines]
+
+
+async def _shell(cli: Cli, command: str) -> Ran:
+    process = await asyncio.create_subprocess_shell(
+        command,
+        cwd=cli.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    return await ended(process)

@@ -1,0 +1,208 @@
+"""The command line in processes of its own: what it says, what it stores, how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from helix_desktop import __version__
+from helix_desktop.context.event import (
+    ApprovalGiven,
+    AssistantSpoke,
+    SessionStarted,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.chat_server import Call, ChatServer, Hang, Reply, Stream, Text, error, in_turn, say
+from tests.support.cli_rig import ROOT, Cli, ended
+from tests.support.store_damage import flip_near, settle
+
+BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes stand in the store's files as they are
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Commands on an empty data directory and a small project."""
+    made = Cli.at(tmp_path)
+    (made.project / "a.txt").write_bytes("eins\r\nzwei é\n".encode())
+    (made.project / "blob.bin").write_bytes(BLOB)
+    return made
+
+
+async def test_a_turn_is_told_as_events_in_order_and_goes_on_in_its_session(cli: Cli) -> None:
+    first = await cli.run("What is in this folder?", "--json")
+    assert (first.code, first.err) == (0, "")
+    lines = first.lines
+    assert [line.seq for line in lines] == list(range(1, len(lines) + 1))
+    assert isinstance(lines[0].event, SessionStarted)
+    assert [line.event.text for line in lines if isinstance(line.event, UserSpoke)] == [
+        "What is in this folder?"
+    ]
+    assert lines[-1].event == TurnEnded("done")
+    assert all(line.event.demo for line in lines if isinstance(line.event, AssistantSpoke))
+    (session,) = {line.session for line in lines}
+
+    second = await cli.run("And now?", "--json", "--session", "last")
+    assert second.code == 0
+    assert {line.session for line in second.lines} == {session}
+    assert second.lines[0].seq == lines[-1].seq + 1
+
+    third = await cli.run("Once more, für mich", "--session", session[:10])
+    assert third.code == 0
+    assert "offline demo model" in third.out.decode()
+    assert "[list_directory .: ok, " in third.err
+    other = await cli.run("Hello", "--json")
+    assert {line.session for line in other.lines} != {session}
+    listed = await cli("timeline", "--workspace", "ws", "--json")
+    assert {one["session"] for one in listed.json} == {session, other.lines[0].session}
+
+
+async def test_calls_are_denied_unless_yes_is_said(cli: Cli) -> None:
+    write = Stream(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
+    async with ChatServer(in_turn(write, say("Not allowed."), write, say("Made."))) as server:
+        denied = await cli.at_server(server.base_url, "Write.")
+        assert denied.code == 0, denied
+        assert [line.event.outcome for line in denied.lines if isinstance(line.event, ToolAnswered)] == [
+            "denied"
+        ]
+        assert not (cli.project / "new.txt").exists()
+        allowed = await cli.at_server(server.base_url, "Write.", "--yes")
+        assert allowed.code == 0, allowed
+        given = [line.event.decision for line in allowed.lines if isinstance(line.event, ApprovalGiven)]
+        assert given == ["once"]
+        assert (cli.project / "new.txt").read_text() == "made"
+
+
+async def test_a_server_gets_the_key_and_its_refusal_is_one_line(cli: Cli) -> None:
+    key = "sk-of-the-environment"
+    async with ChatServer(in_turn(error(401, f"bad key {key}"), say("Hello."))) as server:
+        refused = await cli.at_server(server.base_url, "Hello?", HELIX_LOCAL_KEY=key)
+        refused.refused(1, "local refused the key.", "Enter the right key")
+        last = refused.lines[-1].event
+        assert isinstance(last, TurnEnded)
+        assert last.how == "failed"
+        assert key not in refused.out.decode() + refused.err
+        well = await cli.at_server(server.base_url, "Hello?", "--session", "last", HELIX_LOCAL_KEY=key)
+        assert well.code == 0
+        assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
+        assert [one["content"] for one in server.bodies[-1]["messages"][1:]] == ["Hello?", "Hello?"]
+    assert not [path for path in cli.data.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
+async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: Cli) -> None:
+    calls = Stream(
+        Call("read_file", '{"path": "a.txt"}', id="r"),
+        Call("run_command", '{"command": "cat blob.bin"}', id="c"),
+    )
+    async with ChatServer(in_turn(calls, say("Done."))) as server:
+        assert (await cli.at_server(server.base_url, "Look.", "--yes")).code == 0
+    entries = {one["tool"]: one for one in (await cli("cache", "list", "--workspace", "ws", "--json")).json}
+    assert set(entries) == {"read_file", "run_command"}
+    text = await cli("cache", "list", "--workspace", "ws")
+    assert all(one["digest"] in text.out.decode() for one in entries.values())
+
+    shown = await cli("cache", "show", entries["read_file"]["digest"][:12], "--workspace", "ws")
+    assert shown.out == (cli.project / "a.txt").read_bytes()
+    blob = entries["run_command"]["digest"]
+    shown = await cli("cache", "show", blob, "--workspace", "ws")
+    assert hashlib.sha256(shown.out).hexdigest() == blob
+    assert BLOB in shown.out
+
+    whole = await cli("cache", "verify", "--workspace", "ws")
+    assert (whole.code, whole.out) == (0, b"2 verified, 0 damaged\n")
+    settle(cli.store)
+    assert flip_near(cli.store, BLOB[100:120], 10) == 1
+    damaged = await cli("cache", "verify", "--workspace", "ws", "--json")
+    assert (damaged.code, damaged.json) == (1, {"verified": 2, "damaged": [blob]})
+    (await cli("cache", "show", blob, "--workspace", "ws")).refused(1)
+    assert (await cli("cache", "verify", entries["read_file"]["digest"], "--workspace", "ws")).code == 0
+
+
+async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
+    for number in range(8):
+        (cli.project / f"{number}.txt").write_text(f"{number} and some words to be read\n" * 150)
+    left = list(range(8))
+
+    def read_on(request: dict[str, object]) -> Reply:
+        if "tools" not in request:
+            return error(400, "no summaries here")
+        return Stream(Call("read_file", f'{{"path": "{left.pop(0)}.txt"}}')) if left else say("Read.")
+
+    async with ChatServer(read_on) as server:
+        ran = await cli.at_server(server.base_url, "Read.", "--window", "8000")
+    assert ran.code == 0, ran
+    (session,) = (await cli("timeline", "--workspace", "ws", "--json")).json
+    made = [one["event"] for one in session["events"] if one["event"]["kind"] == "handover-made"]
+    assert made
+    assert all(one["after"] < one["before"] for one in made)
+    text = (await cli("timeline", "--workspace", "ws")).out.decode()
+    assert (
+        f"handover: {made[0]['messages']} messages, {made[0]['before']} -> {made[0]['after']} tokens" in text
+    )
+    listed = (await cli("cache", "list", "--workspace", "ws", "--json")).json
+    assert {one["digest"] for one in listed if one["kind"] == "index"} == {one["index"] for one in made}
+
+
+async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: Path) -> None:
+    well = await cli("self-check")
+    assert (well.code, well.err) == (0, "")
+    assert "all parts work" in well.out.decode()
+
+    broken = tmp_path / "broken"
+    shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=shutil.ignore_patterns("*.pyc"))
+    (broken / "resources").mkdir()
+    for part in (ROOT / "resources").iterdir():
+        if part.name not in {"tokenizers", "icons"}:
+            (broken / "resources" / part.name).symlink_to(part)
+    shutil.copytree(ROOT / "resources" / "tokenizers", broken / "resources" / "tokenizers")
+    vocabulary = broken / "resources" / "tokenizers" / "o200k_base.tiktoken"
+    vocabulary.write_bytes(vocabulary.read_bytes().replace(b"IQ== 0", b"IQ== 1", 1))
+    told = await cli("self-check", PYTHONPATH=str(broken), QT_QPA_PLATFORM="nowhere")
+    lines = told.out.decode().splitlines()
+    wrong = {line.split()[1]: line for line in lines if line.startswith("FAIL")}
+    assert told.code == 1
+    assert told.err == ""
+    assert set(wrong) == {"resources", "window", "tokens"}
+    assert "icons/helix.svg missing" in wrong["resources"]
+    assert "nowhere" in wrong["window"]
+    assert lines[-1] == "3 of 8 parts do not work"
+
+
+async def test_help_and_version(cli: Cli) -> None:
+    told = await cli("--help")
+    assert told.code == 0
+    assert all(
+        f" {name} " in told.out.decode() for name in ("run", "cache", "timeline", "self-check", "demo")
+    )
+    told = await cli("--version")
+    assert (told.code, told.out.decode()) == (0, f"Helix Desktop {__version__}\n")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_workspace_in_use_names_its_owner_who_can_be_stopped(
+    cli: Cli, number: signal.Signals, code: int
+) -> None:
+    async with ChatServer(in_turn(Stream(Text("I think"), Hang()))) as server:
+        address = ("--model", "local/small", "--base-url", server.base_url, "--json")
+        owner = await cli.start("run", "--workspace", "ws", "--message", "Think.", *address)
+        await asyncio.wait_for(server.waiting.wait(), 30)
+        (await cli("cache", "list", "--workspace", "ws")).refused(3, f"process {owner.pid}")
+        owner.send_signal(number)
+        stopped = await ended(owner)
+    assert (stopped.code, stopped.err) == (code, "")
+    last = stopped.lines[-1]
+    assert last.event == TurnEnded("stopped")
+    store = await LevelStore.open(cli.store, cli.store.parent.name)
+    events = await store.events(last.session)
+    await store.close()
+    assert [one.event for one in events] == [line.event for line in stopped.lines]
+    said = [one.event.text for one in events if isinstance(one.event, AssistantSpoke)]
+    assert said == ["I think"]

@@ -1,0 +1,114 @@
+"""The command line as a person has it: `python -m helix_desktop` in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop.app.voice import Line
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_S = 60.0  # for one command on a busy machine
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of one command."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def lines(self) -> list[Line]:
+        """Standard output as events, one per line. Raises when a line is none."""
+        return [msgspec.json.decode(line, type=Line) for line in self.out.splitlines()]
+
+    @property
+    def json(self) -> Any:
+        """Standard output as one JSON document."""
+        return json.loads(self.out)
+
+    def refused(self, code: int, *words: str) -> None:
+        """Assert that it ended with this code and one line that says these words."""
+        assert self.code == code, self
+        assert len(self.err.splitlines()) == 1, self.err
+        assert self.err.startswith("helix-desktop: ")
+        for word in words:
+            assert word in self.err, self.err
+
+
+@dataclass(frozen=True)
+class Cli:
+    """Runs commands in a folder, on a data directory of its own."""
+
+    folder: Path
+    data: Path
+
+    @classmethod
+    def at(cls, folder: Path) -> Cli:
+        """With a project `ws` to work on."""
+        (folder / "ws").mkdir(exist_ok=True)
+        return cls(folder, folder / "data")
+
+    @property
+    def project(self) -> Path:
+        """The project's folder."""
+        return self.folder / "ws"
+
+    @property
+    def store(self) -> Path:
+        """The store of the one workspace that there is."""
+        (found,) = (self.data / "workspaces").glob("*/store")
+        return found
+
+    async def start(
+        self,
+        *words: str | bytes | Path,
+        stdout: int = asyncio.subprocess.PIPE,
+        environ: Mapping[str, str] | None = None,
+    ) -> asyncio.subprocess.Process:
+        """Begin a command; the caller waits for its end."""
+        own = {"PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(self.data)}
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "helix_desktop", *words),
+            cwd=self.folder,
+            env={**os.environ, **own, **(environ or {})},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=asyncio.subprocess.PIPE,
+        )
+
+    async def __call__(self, *words: str | bytes | Path, **environ: str) -> Ran:
+        """Run a command to its end."""
+        return await ended(await self.start(*words, environ=environ))
+
+    async def run(self, message: str, *words: str, **environ: str) -> Ran:
+        """One turn in the project."""
+        return await self("run", "--workspace", "ws", "--message", message, *words, **environ)
+
+    async def at_server(self, base_url: str, message: str, *words: str, **environ: str) -> Ran:
+        """One turn in the project, answered by a server, told as JSON lines."""
+        server = ("--model", "local/small", "--base-url", base_url, "--json")
+        return await self.run(message, *server, *words, **environ)
+
+
+async def ended(process: asyncio.subprocess.Process) -> Ran:
+    """Wait for the end of a command, for so long; kills one that hangs."""
+    try:
+        async with asyncio.timeout(LONGEST_S):
+            out, err = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise
+    assert process.returncode is not None
+    return Ran(process.returncode, out or b"", err.decode())
