@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
@@ -39,19 +39,20 @@ def show_window(given: argparse.Namespace) -> int:
         if SingleInstance(data.root).tell(SAMPLE_WISH if wish is None else wish):
             return 0
     frame = build_frame(app, LayoutFile(data.root / LAYOUT_FILE))
-    _paint(app, frame)
+    _paint(frame)
     from helix_desktop.app.running import run
 
     return run(app, frame, data, trace, wish)
 
 
-def _paint(app: QApplication, frame: Frame) -> None:
+def _paint(frame: Frame) -> None:
     """Show the window and return after its first frame, or after a moment if the system shows it later."""
+    loop = QEventLoop()  # its own: quitting the application asks windows to close, and ours refuses
     patience = QTimer(singleShot=True, interval=_FRAME_MS)
-    patience.timeout.connect(app.quit)
-    frame.window.first_frame.connect(app.quit, Qt.ConnectionType.QueuedConnection)
+    patience.timeout.connect(loop.quit)
+    frame.window.first_frame.connect(loop.quit, Qt.ConnectionType.QueuedConnection)
     patience.start()
     frame.window.show()
-    app.exec()
-    patience.stop()  # a late quit would end the loop that comes next
+    loop.exec()
+    patience.stop()
     frame.window.first_frame.disconnect()
