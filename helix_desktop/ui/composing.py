@@ -124,7 +124,7 @@ class Composing(QObject):
         tokens = await room.count(text) if text.strip() else 0
         total = tokens + sum(one.tokens for one in self._held())
         if text == self.composer.text():
-            self.composer.set_estimate(f"≈ {tokens_text(total)} tokens" if total else "")
+            self.composer.set_estimate(_price(total))
 
 
 async def _recorded(conversation: Conversation, text: str, attached: list[Attachment]) -> bool:
@@ -153,3 +153,7 @@ async def _keep(room: Room | None, conversation: Conversation | None, text: str)
 
 def _key(one: Attachment) -> str:
     return f"{one.digest}:{one.label}"
+
+
+def _price(tokens: int) -> str:
+    return f"≈ {tokens_text(tokens)} {'token' if tokens == 1 else 'tokens'}" if tokens else ""

@@ -191,9 +191,16 @@ class Shell(QObject):
         self._window.commands.focus_composer.trigger()
 
     async def _pick_folder(self) -> None:
-        path = await dialogs.pick_folder(self._window, "Open a project folder")
+        path = await dialogs.pick_folder(self._window, "Open a project folder", self._near())
         if path is not None:
             await self.open_folder(path)
+
+    def _near(self, identity: str = "") -> Path:
+        """Where to look for a folder: beside the one of a workspace, else at home."""
+        known = identity or self.active
+        beside = Path(self._desk.registry.get(known).path).parent if known else Path.home()
+        samples = beside.is_relative_to(self._desk.data_folder)
+        return beside if beside.is_dir() and not samples else Path.home()
 
     def _show_folder(self, identity: str) -> None:
         path = self._desk.registry.get(identity).path
@@ -208,7 +215,7 @@ class Shell(QObject):
 
     async def _locate(self, identity: str) -> None:
         record = self._desk.registry.get(identity)
-        path = await dialogs.pick_folder(self._window, f"Where is {record.name} now?")
+        path = await dialogs.pick_folder(self._window, f"Where is {record.name} now?", self._near(identity))
         if path is not None:
             if identity == self.active:
                 await self.work.show(None, None)

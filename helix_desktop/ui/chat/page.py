@@ -150,6 +150,7 @@ class ChatPage(QWidget):
         self.ahead = Ahead()
         self.nothing = EmptyState("message-square", _NOTHING, "Write a message")
         self.nothing.pressed.connect(self.composer.editor.setFocus)
+        self.ahead.taken.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
         self._pages = QStackedWidget()
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.nothing)
