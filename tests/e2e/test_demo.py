@@ -1,0 +1,124 @@
+"""The guided demo in an empty home, without a display and without a network: what it promises, it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli_rig import ROOT
+
+LONGEST_S = 110.0
+
+# Every process that inherits this refuses each address that is not a file's, and notes it: code that retries
+# or hides a refusal is found out all the same.
+OFFLINE = """
+import os, socket, sys
+
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.bind", "socket.sendto"):
+        if arguments[0].family == socket.AF_UNIX:
+            return
+    elif event != "socket.getaddrinfo":
+        return
+    with open(os.environ["REFUSED"], "a") as noted:
+        noted.write(f"{event} {arguments[1:]}\\n")
+    raise PermissionError("there is no network here")
+
+sys.addaudithook(refuse)
+"""
+
+
+def pixels(picture: bytes) -> tuple[int, int, bytes]:
+    """Width, height and the unfiltered-as-stored rows of a PNG. Raises when it is none."""
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", picture[16:24])
+    at, packed = 8, b""
+    while at < len(picture):
+        (size,) = struct.unpack(">I", picture[at : at + 4])
+        if picture[at + 4 : at + 8] == b"IDAT":
+            packed += picture[at + 8 : at + 8 + size]
+        at += size + 12
+    return width, height, zlib.decompress(packed)
+
+
+@pytest.mark.slow
+async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> None:
+    home, hook, out = tmp_path / "home", tmp_path / "hook", tmp_path / "out"
+    for folder in (home, hook):
+        folder.mkdir()
+    (hook / "sitecustomize.py").write_text(OFFLINE)
+    environ = {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{hook}{os.pathsep}{ROOT}",
+        "REFUSED": str(tmp_path / "refused"),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "helix_desktop", "demo", "--out", str(out)),
+        cwd=tmp_path,
+        env=environ,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(LONGEST_S):
+            said, complaints = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    text = said.decode()
+    assert process.returncode == 0, text + complaints.decode()
+    assert complaints.decode() == ""
+    assert not (tmp_path / "refused").exists(), (tmp_path / "refused").read_text()
+    check_findings(text)
+    check_pictures(out)
+    assert {path.name for path in out.iterdir() if path.is_dir()} == {"data", "projects"}
+    written = [path for path in home.rglob("*") if path.is_file()]
+    # Qt and fontconfig keep caches of their own in a home.
+    assert not [path for path in written if ".cache" not in path.parts], written
+
+
+def check_findings(text: str) -> None:
+    """Assert that each thing promised was found, with its numbers."""
+    assert "FAIL" not in text
+    found = {
+        line[6:34].strip(): line[34:].strip() for line in text.splitlines() if line[:4] in {"ok  ", "    "}
+    }
+    assert int(found["tool calls"].split()[0]) >= 80
+    assert int(found["handovers"].split()[0]) >= 2
+    for before, after in re.findall(r"([\d,]+) -> ([\d,]+)", found["handovers"]):
+        assert int(after.replace(",", "")) < int(before.replace(",", "")) * 0.9
+    assert int(found["sweeps"].split(":")[0]) >= 1
+    assert int(found["outputs cached"].split()[0]) >= 40
+    same, of = re.match(r"(\d+) of (\d+) read back by SHA-256", found["byte for byte"]).groups()  # type: ignore[union-attr] # else it fails
+    assert same == of
+    assert int(of) >= 80
+    assert int(found["recalled by the agent"].split()[0]) >= 1
+    assert re.match(r"[\d,]+ -> [\d,]+ -> [\d,]+ tokens", found["handover undone and redone"])
+    assert found["other workspace"].startswith("0 of the first one's")
+    assert float(found["time"].split()[0]) < LONGEST_S
+
+
+def check_pictures(out: Path) -> None:
+    """Assert that there are eight pictures or more, dark and light, and that none is empty."""
+    pictures = {path.stem: path.read_bytes() for path in out.glob("*.png")}
+    assert len(pictures) >= 8
+    dark = {name.removesuffix("-dark") for name in pictures if name.endswith("-dark")}
+    light = {name.removesuffix("-light") for name in pictures if name.endswith("-light")}
+    assert len(dark & light) >= 4
+    assert dark | light == {re.sub("-(dark|light)$", "", name) for name in pictures}
+    for name, picture in pictures.items():
+        width, height, rows = pixels(picture)
+        assert width >= 900, name
+        assert height >= 600, name
+        assert len(set(rows)) > 60, f"{name} shows next to nothing"
+    assert len(set(pictures.values())) == len(pictures), "no picture is there twice"
