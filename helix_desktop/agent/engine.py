@@ -159,7 +159,6 @@ class Engine:
     async def _end(self, ended: TurnEnded) -> TurnEnded:
         """Record what was said so far, answers for open calls, the end; a full disk is told, not raised."""
         try:
-            await self._session.quiet()
             if self.partial.strip():
                 await self._record_partial()
             await self._session.close_calls(ended.how)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from helix_desktop.store.memory import MemoryStore
 from tests.support.linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
 
+_PATIENCE_S = 20
 PROMPTS = {"system": "You are an agent.", "handover": "Write a handover."}
 
 
@@ -176,11 +178,10 @@ class Rig:
 
     async def when(self, holds: Any) -> None:
         """Let the loop run until something holds."""
-        for _ in range(100_000):
-            if holds():
-                return
+        deadline = time.monotonic() + _PATIENCE_S
+        while not holds():
+            assert time.monotonic() < deadline, "it never came to that"
             await asyncio.sleep(0)
-        raise AssertionError("it never came to that")
 
     async def idle(self) -> None:
         """Let turns and handovers end."""

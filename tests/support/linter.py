@@ -11,6 +11,8 @@ def lint(messages: Sequence[Message]) -> list[str]:
     """What is wrong with a request's messages; empty when it may be sent."""
     found = []
     body = list(messages[1:]) if messages and messages[0].role == "system" else list(messages)
+    if len(body) < len(messages) and not messages[0].text.strip():
+        found.append("empty system prompt")
     if not body or body[0].role != "user" or body[-1].role == "assistant":
         found.append("does not go from a user to a question")
     if any(one.role == "system" for one in body):

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.approval import AlwaysAnswers
+from helix_desktop.agent.update import CompactionMoved, Phase
 from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import GatedStore, Rig
@@ -86,22 +87,29 @@ async def talked(slow: int) -> Rig:
     return rig
 
 
-async def test_a_handover_can_be_cancelled_anywhere() -> None:
-    """It was made or it was not, never half; another can be made at once."""
-    made = 0
-    for passes in range(60):
+async def reached(rig: Rig, phase: Phase) -> None:
+    """Let the loop run until the handover has entered a phase."""
+    await rig.when(lambda: phase in [moved.phase for moved in rig.told(CompactionMoved)])
+
+
+@pytest.mark.parametrize("phase", ["read", "summarise", "check", "write", "idle"])
+async def test_a_handover_can_be_cancelled_anywhere(phase: Phase) -> None:
+    """In any phase, a little into it: it was made or it was not, never half; another can be made at once."""
+    for passes in range(8):
         rig = await talked(2)
         rig.talk.compact()
+        if passes or phase != "read":  # else in the same breath
+            await reached(rig, phase)
         for _ in range(passes):
             await asyncio.sleep(0)
         rig.talk.cancel_compaction()
         await rig.talk.settle()
         await rig.talk.session.quiet()
         await rig.sound()
-        made += len(rig.events(HandoverMade))
-        if not rig.events(HandoverMade):
+        made = len(rig.events(HandoverMade))
+        assert made == {"read": 0, "summarise": 0, "idle": 1}.get(phase, made)
+        if not made:
             rig.talk.compact()
             await rig.talk.settle()
-            assert len(rig.events(HandoverMade)) == 1
+        assert len(rig.events(HandoverMade)) == 1
         await rig.sound()
-    assert 0 < made < 60

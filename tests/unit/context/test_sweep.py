@@ -76,6 +76,23 @@ def test_a_person_can_sweep_all_but_two_steps() -> None:
     assert planner.sweep_all(played(6, size=60).transcript, BALANCED) is None
 
 
+def test_what_was_taken_back_stays_in_the_window() -> None:
+    """After an undo the outputs are shown whole, when later ones are swept too; by hand they can go."""
+    maker = played(8, size=4_000)
+    maker.sweep(planner.sweep_all(maker.transcript, BALANCED), "by hand")
+    taken_back = maker.transcript.masked
+    assert taken_back
+    maker.undo(0)
+    for step in range(30):
+        maker.step("On.", 1)
+        maker.answer(0, f"{step} output line\n" * 300)
+    assert maker.transcript.masked
+    assert not maker.transcript.masked & taken_back
+    again = planner.sweep_all(maker.transcript, BALANCED)
+    assert again is not None
+    assert taken_back <= set(again.masked)
+
+
 @given(histories(), st.sampled_from([*PROFILES.values()]))
 def test_due_is_a_part_of_ripe(maker: Maker, policy: Policy) -> None:
     """What is due is ripe; at once takes all of it but what was taken back; what never ran is never ripe."""
