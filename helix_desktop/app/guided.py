@@ -72,13 +72,13 @@ async def _run(
     front = front_of(build_frame(app, LayoutFile(data.root / LAYOUT_FILE)))
     front.window.show()
     await asyncio.sleep(0)
-    desk, shell = open_desk(data, front, pause_s=0.0)
+    opened = open_desk(data, front, pause_s=0.0)
     album = Album(front, out)
-    tour = Tour(front, shell, desk, album, out / "projects", every_screen)
+    tour = Tour(front, opened, album, out / "projects", every_screen)
     try:
         return await tour.run(), album
     finally:
-        await end(front, shell, desk)
+        await end(front, opened.shell, opened.desk)
 
 
 def _report(findings: list[Finding], album: Album, seconds: float) -> int:

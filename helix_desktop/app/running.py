@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 from pathlib import Path
+from typing import NamedTuple
 
 import qasync
 from PySide6.QtCore import Qt
@@ -52,7 +53,7 @@ async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str 
     front.window.closing.connect(stop.set)
     for name in ("SIGINT", "SIGTERM"):
         asyncio.get_running_loop().add_signal_handler(getattr(signal, name), stop.set)
-    desk, shell = open_desk(data, front)
+    desk, shell, _ = open_desk(data, front)
     gc.freeze()
     gc.enable()
     instance.woken.connect(lambda text: _wake(front, shell, text))
@@ -61,12 +62,20 @@ async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str 
     await end(front, shell, desk)
 
 
-def open_desk(data: DataDir, front: Front, pause_s: float = DEMO_PAUSE_S) -> tuple[Desk, Shell]:
+class Opened(NamedTuple):
+    """The desk, and the presenters that bind the window to it."""
+
+    desk: Desk
+    shell: Shell
+    settings: SettingsPresenter
+
+
+def open_desk(data: DataDir, front: Front, pause_s: float = DEMO_PAUSE_S) -> Opened:
     """Make the desk and the screens, and bind the window to them."""
     desk = Desk(data, os.environ, pause_s=pause_s)
     shell = Shell(front.window, build_screens(front), front.intents, desk)
-    SettingsPresenter(front.window, shell, front.appearance, front.intents, desk)
-    return desk, shell
+    settings = SettingsPresenter(front.window, shell, front.appearance, front.intents, desk)
+    return Opened(desk, shell, settings)
 
 
 async def _begin(shell: Shell, wish: str | None) -> None:

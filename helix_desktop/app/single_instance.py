@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 SAMPLE_WISH = "sample:"
 """What a second start asks for instead of a folder, to see the guided sample."""
 _WAIT_MS = 1_000
+_PATIENCE_S = 5.0  # for another start that has the directory and does not listen yet
+_PAUSE_S = 0.05
+LOCK_FILE = "window.lock"
 
 
 class SingleInstance(QObject):
@@ -21,13 +25,29 @@ class SingleInstance(QObject):
 
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._name = "helix-desktop-" + hashlib.sha256(str(data_dir).encode()).hexdigest()[:24]
+        place = data_dir.resolve()  # by whatever way it is reached
+        self._name = "helix-desktop-" + hashlib.sha256(str(place).encode()).hexdigest()[:24]
+        self._lock = QLockFile(str(place / LOCK_FILE))
+        self._lock.setStaleLockTime(
+            0
+        )  # a window stays open for weeks: only its process's death frees the lock
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._greet)
 
     def tell(self, wish: str) -> bool:
-        """Hand a wish to the process that owns the data directory; False when there is none."""
+        """Hand a wish to the process that has the data directory; False when this one has it now.
+
+        Also False, after a few seconds, when that process hangs: the window then stands alone.
+        """
+        until = time.monotonic() + _PATIENCE_S
+        while not self._told(wish):
+            if self._locked() or time.monotonic() > until:
+                return False
+            time.sleep(_PAUSE_S)
+        return True
+
+    def _told(self, wish: str) -> bool:
         socket = QLocalSocket()
         socket.connectToServer(self._name)
         if not socket.waitForConnected(_WAIT_MS):
@@ -37,16 +57,21 @@ class SingleInstance(QObject):
         socket.waitForReadyRead(_WAIT_MS)
         return True
 
+    def _locked(self) -> bool:
+        """Whether this process has the directory, or no process can: a folder may refuse locks."""
+        return self._lock.tryLock(0) or self._lock.error() != QLockFile.LockError.LockFailedError
+
     def claim(self) -> bool:
         """Begin to listen; False when the system does not allow it (the window then stands alone)."""
-        if self._server.listen(self._name):
-            return True
-        QLocalServer.removeServer(self._name)  # left behind by a process that was killed
+        if not self._lock.isLocked() and not self._locked():
+            return False
+        QLocalServer.removeServer(self._name)  # left behind by a process that was killed: the lock is ours
         return self._server.listen(self._name)
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and let another process have the directory."""
         self._server.close()
+        self._lock.unlock()
 
     def _greet(self) -> None:
         socket = self._server.nextPendingConnection()

@@ -10,19 +10,22 @@ from pathlib import Path
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
 from helix_desktop.app.album import Album
-from helix_desktop.app.desk import Desk
 from helix_desktop.app.front import Front
+from helix_desktop.app.running import Opened
 from helix_desktop.app.samples import SAMPLES, add_sample
+from helix_desktop.app.sights import Sights
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
 from helix_desktop.context.window import Window
 from helix_desktop.providers.demo_script import read_scripts
-from helix_desktop.ui.shell import Shell
+from helix_desktop.workspaces.registry import SavedRules
 
 _LONGEST_TURN_S = 120
 _TICK_S = 0.03
+_ASKED_IN = 2  # the task of the script in which an edit has to be approved for the picture
+_READING_S = 1.0  # a person reads an answer before they write again
 LEAST_CALLS, LEAST_HANDOVERS = 80, 2
 
 
@@ -39,9 +42,10 @@ class Tour:
     """Drives the window through two sample workspaces."""
 
     def __init__(
-        self, front: Front, shell: Shell, desk: Desk, album: Album, projects: Path, every_screen: bool
+        self, front: Front, opened: Opened, album: Album, projects: Path, every_screen: bool
     ) -> None:
-        self._front, self._shell, self._desk, self._album = front, shell, desk, album
+        self._front, self._opened, self._album = front, opened, album
+        self._desk, self._shell = opened.desk, opened.shell
         self._projects, self._every = projects, every_screen
         self._peak = 0
         self._findings: list[Finding] = []
@@ -63,6 +67,8 @@ class Tour:
         await self._undo_and_redo(conversation)
         await self._picture_screens(conversation)
         await self._other_workspace(records[1].id, room, conversation)
+        if self._every:
+            await Sights(self._front, self._opened, self._album).take_all(records[1].path)
         return self._findings
 
     def _note(self, name: str, good: bool, text: str) -> None:
@@ -79,10 +85,20 @@ class Tour:
     async def _work_through(self, conversation: Conversation, name: str) -> None:
         script = next(one for one in read_scripts(resources_dir() / "demo") if one.name == name)
         for number, ask in enumerate(script.asks):
+            await asyncio.sleep(_READING_S)
+            if self._every and number == _ASKED_IN:
+                self._let_ask(conversation)
             await self._say(ask)
             if number == 0:
                 await self._album.take("chat-first-turn", ("dark",))
         await conversation.settle()
+
+    def _let_ask(self, conversation: Conversation) -> None:
+        """Take the rule for edits away, so that the agent has to ask; the tour's answer saves it again."""
+        rules = SavedRules(self._desk.registry, self._shell.active)
+        for rule in rules.rules():
+            if rule.tool == "edit_file":
+                rules.revoke(rule)
 
     async def _say(self, text: str) -> None:
         """Type and send as a person does, and wait for the end of the turn."""
@@ -94,6 +110,9 @@ class Tour:
         began = time.monotonic()
         while conversation.running or conversation.session.transcript.turns == turns:
             self._peak = max(self._peak, conversation.measure()[1].used)
+            for ask in conversation.asks:
+                await self._album.take("approval")
+                conversation.decide(ask.call_id, "always")
             if time.monotonic() - began > _LONGEST_TURN_S:
                 raise HelixError(
                     "A turn of the demo did not end.", text, "See the log in the data directory."
@@ -104,7 +123,7 @@ class Tour:
         known = conversation.session.transcript
         answers = [item.event for item in known.items if isinstance(item.event, ToolAnswered)]
         self._note("tool calls", len(answers) >= LEAST_CALLS, f"{len(answers)} in {known.turns} turns")
-        made = list(known.handovers.values())
+        made = [one for one in known.handovers.values() if one.trigger == "85 %"]
         changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
         self._note(
             "handovers", len(made) >= LEAST_HANDOVERS, f"{len(made)} at 85 % of the window: {changes} tokens"

@@ -36,7 +36,7 @@ class History(QObject):
         screens.cache.chat_requested.connect(lambda: window.show_page("chat"))
         screens.inspector.row_activated.connect(self.show_event)
         screens.inspector.row_text_requested.connect(self._show_row)
-        screens.inspector.preview_requested.connect(self._show_request)
+        screens.inspector.preview_requested.connect(self.show_request)
         screens.inspector.compose_requested.connect(self._write)
         actions = window.commands
         actions.compact_now.triggered.connect(self._compact)
@@ -124,7 +124,7 @@ class History(QObject):
             self._work.composing.attach(await room.attach(digest, first, last))
             self._window.show_page("chat")
 
-    def _show_request(self) -> None:
+    def show_request(self) -> None:
         """Show the whole next request, word for word."""
 
         def show(one: Conversation) -> None:

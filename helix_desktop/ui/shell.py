@@ -217,12 +217,21 @@ class Shell(QObject):
         record = self._desk.registry.get(identity)
         path = await dialogs.pick_folder(self._window, f"Where is {record.name} now?", self._near(identity))
         if path is not None:
-            if identity == self.active:
-                await self.work.show(None, None)
-            await self._desk.close_room(identity)
-            self._heard.pop(identity, None)
+            await self._leave(identity)
             self._desk.registry.relocate(identity, path)
             await self.open_workspace(identity)
+
+    async def reopen(self, identity: str) -> None:
+        """Let go of a workspace and open it again, as its folder is now."""
+        await self._leave(identity)
+        await self.open_workspace(identity)
+
+    async def _leave(self, identity: str) -> None:
+        """End what runs in a workspace, and take it off the screen."""
+        if identity == self.active:
+            await self.work.show(None, None)
+        await self._desk.close_room(identity)
+        self._heard.pop(identity, None)
 
     async def _remove(self, identity: str) -> None:
         record = self._desk.registry.get(identity)
@@ -236,10 +245,7 @@ class Shell(QObject):
         )
         if answer != "remove":
             return
-        if identity == self.active:
-            await self.work.show(None, None)
-        await self._desk.close_room(identity)
-        self._heard.pop(identity, None)
+        await self._leave(identity)
         self._desk.registry.remove(identity)
         if identity == self.active:
             self.active = ""
