@@ -1,0 +1,116 @@
+"""One window per data directory, and its end: nothing is left running, the store opens again at once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.app.single_instance import LOCK_FILE
+from tests.support.cli_rig import Cli, ended
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process lists of POSIX")
+
+LONGEST_S = 40.0  # for something to come about on a busy machine
+LONGEST_END_S = 8.0
+
+
+async def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something that only the file system tells."""
+    ends = time.monotonic() + LONGEST_S
+    while not holds():
+        assert time.monotonic() < ends, f"it never came to that: {what}"
+        await asyncio.sleep(0.05)
+
+
+def opened(data: Path, folder: Path) -> bool:
+    """Whether a window on this data directory has opened this folder's store."""
+    for record in data.glob("workspaces/*/workspace.toml"):
+        lock = record.parent / "store" / "owner.lock"
+        if f'path = "{folder}"' in record.read_text() and lock.exists() and lock.read_text():
+            return True
+    return False
+
+
+@asynccontextmanager
+async def window(cli: Cli, *words: str | Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """An offscreen window; ended by SIGTERM at the end of the block if it still is there."""
+    process = await cli.start(*words)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await ended(process)
+
+
+def children_of(pid: int) -> list[int]:
+    """The living processes that a process started."""
+    found = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(one) for one in found.read_text().split()] if found.exists() else []
+
+
+async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) -> None:
+    cli = Cli.at(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "same").symlink_to(cli.data, target_is_directory=True)
+    async with window(cli, "--workspace", tmp_path / "one") as first:
+        await until(lambda: opened(cli.data, tmp_path / "one"), "the first window opens its folder")
+        second = await cli("--data-dir", tmp_path / "same", "--workspace", tmp_path / "two")
+        assert (second.code, second.err) == (0, "")
+        await until(
+            lambda: opened(cli.data, tmp_path / "two"), "the first window opens what the second named"
+        )
+        assert first.returncode is None
+
+        (await cli("cache", "list", "--workspace", "one")).refused(3, f"process {first.pid}")
+        other = Cli(tmp_path, tmp_path / "elsewhere")
+        async with window(other, "--workspace", tmp_path / "two") as apart:
+            await until(
+                lambda: opened(other.data, tmp_path / "two"), "another data directory has its own window"
+            )
+            assert apart.returncode is None
+
+        began = time.monotonic()
+        first.send_signal(signal.SIGTERM)
+        assert children_of(first.pid) == []
+        ran = await ended(first)
+        assert time.monotonic() - began < LONGEST_END_S
+        assert (ran.code, ran.out, ran.err) == (0, b"", "")
+    assert (await cli("cache", "list", "--workspace", "two")).code == 0
+    log = cli.data / "logs" / "helix-desktop.log"
+    assert not log.exists() or "ERROR" not in log.read_text()
+    assert not (cli.data / LOCK_FILE).exists()
+
+
+async def test_of_several_starts_at_once_one_window_stays(tmp_path: Path) -> None:
+    cli = Cli.at(tmp_path)
+    started = await asyncio.gather(*(cli.start("--workspace", "ws") for _ in range(3)))
+    ends = [asyncio.gather(ended(process)) for process in started]
+    try:
+        await until(lambda: opened(cli.data, cli.project), "a window opens the folder")
+        await until(lambda: sum(one.returncode is None for one in started) == 1, "the others leave")
+    finally:
+        for process in started:
+            if process.returncode is None:
+                process.terminate()
+    for (ran,) in await asyncio.gather(*ends):
+        assert (ran.code, ran.err) == (0, "")
+
+
+async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) -> None:
+    cli = Cli.at(tmp_path)
+    async with window(cli, "--workspace", "ws") as first:
+        await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
+        first.kill()
+        await ended(first)
+    lock = next(cli.data.glob("workspaces/*/store/owner.lock"))
+    async with window(cli) as second:
+        await until(lambda: lock.read_text().strip() == str(second.pid), "the next one opens it again")
