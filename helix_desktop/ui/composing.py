@@ -19,6 +19,10 @@ from helix_desktop.ui.intents import Intents
 _COUNT_AFTER_MS = 250
 
 
+class MessageTooLarge(HelixError):
+    """A message fills the window by itself."""
+
+
 class Composing(QObject):
     """Binds the composer to one conversation at a time. Drafts survive switching, closing and crashes."""
 
@@ -74,6 +78,8 @@ class Composing(QObject):
         self._show_attached()
         self.composer.set_estimate("")
         try:
+            tokens = await room.count(text) + sum(one.tokens for one in attached)
+            _refuse_too_large(conversation, tokens)
             kept = await _recorded(conversation, text, attached)
         except HelixError as error:
             self._intents.tell(error)
@@ -118,13 +124,14 @@ class Composing(QObject):
         self.composer.set_attachments(chips)
 
     async def _estimate(self) -> None:
-        text, room = self.composer.text(), self._room
-        if room is None:
+        text, room, conversation = self.composer.text(), self._room, self._conversation
+        if room is None or conversation is None:
             return
         tokens = await room.count(text) if text.strip() else 0
         total = tokens + sum(one.tokens for one in self._held())
-        if text == self.composer.text():
-            self.composer.set_estimate(_price(total))
+        if text == self.composer.text() and conversation is self._conversation:
+            now = conversation.measure()[1]
+            self.composer.set_estimate(_price(total, max(0, now.window - now.used - now.reserve)))
 
 
 async def _recorded(conversation: Conversation, text: str, attached: list[Attachment]) -> bool:
@@ -146,6 +153,19 @@ async def _recorded(conversation: Conversation, text: str, attached: list[Attach
         leave()
 
 
+def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
+    """Raise MessageTooLarge for a message that could never be sent, and would stand in the way of all others."""
+    window, now = conversation.measure()
+    fixed = sum(row.tokens for row in window.rows if row.kind in ("system", "tools"))
+    room = int((now.threshold - now.reserve) / now.ratio) - fixed
+    if tokens > room:
+        raise MessageTooLarge(
+            "This message is too large for the model's window.",
+            f"It has about {tokens:,} tokens; a message may have {max(0, room):,} here.",
+            "Recall fewer lines, shorten it, or choose a model with a larger window.",
+        )
+
+
 async def _keep(room: Room | None, conversation: Conversation | None, text: str) -> None:
     if room is not None and conversation is not None:
         await room.store.save_draft(conversation.session.id, text)
@@ -155,5 +175,8 @@ def _key(one: Attachment) -> str:
     return f"{one.digest}:{one.label}"
 
 
-def _price(tokens: int) -> str:
-    return f"≈ {tokens_text(tokens)} {'token' if tokens == 1 else 'tokens'}" if tokens else ""
+def _price(tokens: int, free: int) -> str:
+    if not tokens:
+        return ""
+    words = f"≈ {tokens_text(tokens)} {'token' if tokens == 1 else 'tokens'}"
+    return words if tokens <= free else f"{words}, {tokens_text(free)} free"

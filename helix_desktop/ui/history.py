@@ -19,9 +19,7 @@ from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
-from helix_desktop.ui.work import Screens, Work
-
-_CONTINUE = "Continue."
+from helix_desktop.ui.work import CONTINUE, Screens, Work
 
 
 class History(QObject):
@@ -86,7 +84,7 @@ class History(QObject):
                 self._window.show_page("timeline")
                 self._screens.timeline.reveal(seq)
             case "continue":
-                self._with(lambda one: self._do(one.send(_CONTINUE), "continue"))
+                self._with(lambda one: self._do(one.send(CONTINUE), "continue"))
             case "retry":
                 self._with(lambda one: self._do(one.send(_last_words(one.session.transcript)), "retry"))
             case _:
@@ -203,4 +201,4 @@ def markdown_of(handover: HandoverMade) -> str:
 
 def _last_words(transcript: Transcript) -> str:
     said = [item.event.text for item in reversed(transcript.items) if isinstance(item.event, UserSpoke)]
-    return said[0] if said else _CONTINUE
+    return said[0] if said else CONTINUE

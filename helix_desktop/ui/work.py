@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import CompactionMoved, Happened, TurnChanged, Update
 from helix_desktop.context import planner
-from helix_desktop.context.event import HandoverFailed, HandoverMade, UserSpoke
+from helix_desktop.context.event import HandoverFailed, HandoverMade, TurnEnded, UserSpoke
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.chat.from_events import model_name
@@ -29,6 +29,9 @@ from helix_desktop.ui.timeline.view import Timeline
 
 _COALESCE_MS = 120
 _BREAKER = "breaker"
+_UNFINISHED = ("stopped", "interrupted")
+CONTINUE = "Continue."
+"""What is sent to go on with a turn that was broken off."""
 _NEAR = 0.8  # of the threshold: from here on the gauge warns
 _PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
 
@@ -65,6 +68,7 @@ class Work(QObject):
         self._stale: set[str] = set()
         self._numbers = (0, 0)  # tokens used, and tokens of the window, as the gauge shows them
         window.page_shown.connect(self._page_shown)
+        window.page_shown.connect(self._focus_page)
 
     async def show(self, room: Room | None, conversation: Conversation | None) -> None:
         """Show a conversation of a room, a room without one, or nothing."""
@@ -153,12 +157,16 @@ class Work(QObject):
         if transcript.queued:
             ahead.show_waiting([one.text for one in transcript.queued.values()])
             return
-        if not self.proposals:
+        if conversation.running or not self.proposals:
             ahead.show_proposal("")
             return
+        events = (one.event for one in reversed(conversation.session.log))
+        ended = next((event for event in events if isinstance(event, TurnEnded)), None)
+        if ended is not None and ended.how in _UNFINISHED:
+            ahead.show_proposal(CONTINUE)
+            return
         said = {item.event.text for item in transcript.items if isinstance(item.event, UserSpoke)}
-        left = (text for text in self.proposals if text not in said)
-        ahead.show_proposal("" if conversation.running else next(left, ""))
+        ahead.show_proposal(next((text for text in self.proposals if text not in said), ""))
 
     def _show_timeline(self) -> None:
         conversation = self.conversation
@@ -180,6 +188,16 @@ class Work(QObject):
             self._screens.cache.refresh()
         else:
             self._show_timeline()
+
+    def _focus_page(self, page: str) -> None:
+        """Give the keyboard to the page that is shown, or Qt hands it to whatever comes next."""
+        screens = self._screens
+        pages = {
+            "chat": screens.chat.composer.editor,
+            "cache": screens.cache.table,
+            "timeline": screens.timeline,
+        }
+        pages[page].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_phase(self, moved: CompactionMoved) -> None:
         self._phase = moved
