@@ -36,6 +36,7 @@ from helix_desktop.context.message import (
 )
 from helix_desktop.context.planner import Sweep
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, Window, project
 
 _TITLE_CAP = 60  # characters
@@ -86,20 +87,12 @@ class Engine:
             await self._end(TurnEnded("failed", "Helix Desktop made a mistake.", repr(error), "See the log."))
             raise
 
-    def _first_title(self, text: str) -> list[SessionRenamed]:
-        """A session that nobody named yet is named after its first message."""
-        known = self._session.transcript
-        words = " ".join(text.split())
-        if known.turns or known.title not in ("", NEW_TITLE) or not words:
-            return []
-        return [SessionRenamed(words if len(words) <= _TITLE_CAP else words[: _TITLE_CAP - 1] + "…")]
-
     async def _open(self, text: str, attachments: Sequence[Attachment], queued: int) -> None:
         self.partial = ""
         try:
             await self._session.mend()
             (tokens,) = await self._counter.count([text])
-            titled = self._first_title(text)
+            titled = _first_title(self._session.transcript, text)
             await self._session.record(*titled, UserSpoke(text, tokens, tuple(attachments), queued))
         finally:
             self.opened.set()
@@ -201,7 +194,7 @@ class Engine:
         if not now.fits:
             raise _too_large(window, now, policy)
         self._note_use()
-        return self._linted(window)
+        return _linted(window)
 
     async def _make_room(self, policy: Policy) -> None:
         """For a request that does not fit: await a handover under way, sweep, hand over without a model."""
@@ -257,20 +250,6 @@ class Engine:
         if self._compaction is not None:
             self._compaction.cancel()
 
-    def _linted(self, window: Window) -> Window:
-        messages = window.request.messages
-        if not validity.problems(messages):
-            return window
-        mended = validity.repair(messages)
-        left = validity.problems(mended)
-        if left:
-            raise RequestInvalid(
-                "The next request is not valid and was not sent.",
-                "; ".join(left),
-                "Undo the last change, or report this.",
-            )
-        return Window(Request(mended, window.request.tools), window.rows, window.estimate)
-
 
 def _too_large(window: Window, now: Gauge, policy: Policy) -> RequestTooLarge:
     largest = max(window.rows, key=lambda row: row.tokens)
@@ -283,3 +262,26 @@ def _too_large(window: Window, now: Gauge, policy: Policy) -> RequestTooLarge:
     return RequestTooLarge(
         "The next request does not fit.", why, "Use a larger window, or begin a new session."
     )
+
+
+def _linted(window: Window) -> Window:
+    messages = window.request.messages
+    if not validity.problems(messages):
+        return window
+    mended = validity.repair(messages)
+    left = validity.problems(mended)
+    if left:
+        raise RequestInvalid(
+            "The next request is not valid and was not sent.",
+            "; ".join(left),
+            "Undo the last change, or report this.",
+        )
+    return Window(Request(mended, window.request.tools), window.rows, window.estimate)
+
+
+def _first_title(known: Transcript, text: str) -> list[SessionRenamed]:
+    """A session that nobody named yet is named after its first message."""
+    words = " ".join(text.split())
+    if known.turns or known.title not in ("", NEW_TITLE) or not words:
+        return []
+    return [SessionRenamed(words if len(words) <= _TITLE_CAP else words[: _TITLE_CAP - 1] + "…")]

@@ -160,7 +160,7 @@ class Maker:
         # Some servers count the calls of each answer from zero again.
         identity = f"call_{number}" if self.calls_made % 3 else f"call-{self.calls_made}"
         name = TOOLS[self.calls_made % len(TOOLS)]
-        return ToolCall(identity, name, '{"path": "src/a%d.py"}' % (self.calls_made % 7))  # noqa: UP031 - braces
+        return ToolCall(identity, name, '{"path": "src/a%d.py"}' % (self.calls_made % 7))  # noqa: UP031 - the text is full of braces
 
     def answer(self, which: int, text: str, ok: bool = True) -> None:
         """One open call ends, in any order."""
