@@ -154,7 +154,7 @@ async def _recorded(conversation: Conversation, text: str, attached: list[Attach
 
 
 def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
-    """Raise MessageTooLarge for a message that could never be sent, and would stand in the way of all others."""
+    """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
     window, now = conversation.measure()
     fixed = sum(row.tokens for row in window.rows if row.kind in ("system", "tools"))
     room = int((now.threshold - now.reserve) / now.ratio) - fixed
