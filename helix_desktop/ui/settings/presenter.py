@@ -25,6 +25,7 @@ from helix_desktop.ui.settings.rows import (
     PermissionRow,
     ProviderForm,
     ProviderStatus,
+    provider_faults,
 )
 from helix_desktop.ui.shell import Shell
 from helix_desktop.ui.style import Appearance
@@ -32,6 +33,7 @@ from helix_desktop.ui.widgets import retint
 from helix_desktop.workspaces.registry import SavedRules
 
 DEMO = "demo"
+_NAMELESS = "server"
 _DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", "", 0, 0, demo=True)
 _LICENCES = (
     ("Helix Desktop", "MIT"),
@@ -149,15 +151,31 @@ class SettingsPresenter(QObject):
     async def _save(self, form: ProviderForm) -> None:
         provider = _provider(form)
         settings = self._desk.settings
+        if provider.name != form.id and (provider.name == DEMO or settings.provider(provider.name)):
+            raise HelixError(f"There is a provider {provider.name} already.", fix="Choose another name.")
+        used = self._in_use(form.id or provider.name)
         if form.id and form.id != provider.name:
             settings = settings.without_provider(form.id)
         await self._desk.save_settings(settings.with_provider(provider))
         if form.key:
             await self._desk.keep_key(provider.name, form.key)
-        if self._in_use(provider.name):
+        if form.id:
+            await self._let_go(form.id, provider.info().label)
+        if used:
             await self._use(provider.name)
         await self._show_providers()
-        self.dialog.providers.editor.show_checks([CheckLine("Saved", "ok", provider.name)])
+        names = [one.name for one in self._desk.settings.providers]
+        self.dialog.providers.list.setCurrentRow(1 + names.index(provider.name))  # the demo model is first
+        lines = [CheckLine("Saved", "ok", provider.name)]
+        if form.id not in ("", provider.name) and not form.key:
+            lines.append(CheckLine("Key", "failed", f"It is kept for {form.id}: type it once more."))
+        self.dialog.providers.editor.show_checks(lines)
+
+    async def _let_go(self, name: str, label: str) -> None:
+        """Let another model (empty: the default) answer where one of this provider did."""
+        for record in self._desk.registry.listed():
+            if record.model.partition("/")[0] == name:
+                await self._desk.use_model(record.id, label)
 
     async def _use(self, name: str) -> None:
         provider = self._desk.settings.provider(name)
@@ -172,9 +190,12 @@ class SettingsPresenter(QObject):
     async def _remove(self, name: str) -> None:
         await self._desk.save_settings(self._desk.settings.without_provider(name))
         await self._desk.keep_key(name, "")
+        await self._let_go(name, "")
+        await self._shell.work.show_model()
         await self._show_providers()
 
     async def _list(self, form: ProviderForm) -> None:
+        self.dialog.providers.editor.show_checks([CheckLine("Models", "running")])
         names = await self._desk.list_models(_provider(form), form.key)
         self.dialog.providers.editor.show_models(names)
         self.dialog.providers.editor.show_checks([CheckLine("Models", "ok", f"{len(names)} offered")])
@@ -190,6 +211,9 @@ class SettingsPresenter(QObject):
             editor.show_checks([CheckLine("Reach and key", "failed", str(error))])
             return
         reached = CheckLine("Reach and key", "ok", f"{len(names)} models")
+        if not form.model:
+            editor.show_checks([reached, CheckLine("Model", "failed", "Choose one.")])
+            return
         known = CheckLine("Model", "ok" if form.model in names else "failed", form.model)
         if form.model not in names:
             known = CheckLine(
@@ -245,9 +269,15 @@ def _form(provider: Provider) -> ProviderForm:
 
 
 def _provider(form: ProviderForm) -> Provider:
-    name = re.sub(r"[\s/]+", "-", form.name.strip()).lower()
-    entry = ModelEntry(name=form.model.strip(), window=form.window, reserve=form.reserve)
-    return Provider(name=name, base_url=form.base_url.strip(), models=(entry,), default_model=entry.name)
+    """The provider that a form describes; name and model may still be missing. Raises HelixError."""
+    name = re.sub(r"[\s/]+", "-", form.name.strip()).lower() or _NAMELESS
+    model = form.model.strip()
+    faults = provider_faults(form)
+    wrong = [words for field, words in faults.items() if field not in ("name", "model")]
+    if wrong:
+        raise HelixError("This cannot be used yet.", " ".join(wrong))
+    models = (ModelEntry(name=model, window=form.window, reserve=form.reserve),) if model else ()
+    return Provider(name=name, base_url=form.base_url.strip(), models=models, default_model=model)
 
 
 def _when(saved: int) -> str:
