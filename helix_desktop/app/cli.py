@@ -152,7 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError):  # a reader that has gone needs no words
             _say(f"{error}.")
         return FAILED
-    except Exception as error:  # noqa: BLE001  the last line of defence: it is logged, and said in one line
+    except Exception as error:  # noqa: BLE001 - the last line of defence: it is logged, and said in one line
         place = _keep_for_repair(given, error)
         _say(f"Helix Desktop made a mistake: {type(error).__name__}: {error}. The log is in {place}.")
         return FAILED
@@ -175,7 +175,7 @@ def _stand_in_for_closed_streams() -> None:
     """Put something in the place of closed standard streams: else a database's file gets their number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  open as long as the process
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open as long as the process
             setattr(sys, name, nothing)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # file names and outputs hold signs that a terminal may not

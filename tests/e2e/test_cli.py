@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
+import os
 import random
 import shutil
 import signal
@@ -206,3 +208,34 @@ async def test_a_workspace_in_use_names_its_owner_who_can_be_stopped(
     assert [one.event for one in events] == [line.event for line in stopped.lines]
     said = [one.event.text for one in events if isinstance(one.event, AssistantSpoke)]
     assert said == ["I think"]
+
+
+async def written(path: Path) -> str:
+    """The first line of a file that another process writes, once it is there."""
+    for _ in range(1_000):
+        with contextlib.suppress(FileNotFoundError):
+            text = await asyncio.to_thread(path.read_text)
+            if text.endswith("\n"):
+                return text.strip()
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"{path.name} was not written")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
+async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
+    command = Stream(Call("run_command", '{"command": "echo $$ > pid; exec sleep 300"}'))
+    async with ChatServer(in_turn(command)) as server:
+        address = ("--model", "local/small", "--base-url", server.base_url, "--json", "--yes")
+        process = await cli.start("run", "--workspace", "ws", "--message", "Wait.", *address)
+        assert process.stdout is not None
+        while b"approval-given" not in await process.stdout.readline():
+            pass
+        child = await written(cli.project / "pid")
+        process.terminate()
+        stopped = await ended(process)
+    assert (stopped.code, stopped.err) == (143, "")
+    answer, last = stopped.lines
+    assert isinstance(answer.event, ToolAnswered)
+    assert answer.event.outcome == "interrupted"
+    assert last.event == TurnEnded("stopped")
+    assert child not in await asyncio.to_thread(os.listdir, "/proc")

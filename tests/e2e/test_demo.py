@@ -99,7 +99,9 @@ def check_findings(text: str) -> None:
         assert int(after.replace(",", "")) < int(before.replace(",", "")) * 0.9
     assert int(found["sweeps"].split(":")[0]) >= 1
     assert int(found["outputs cached"].split()[0]) >= 40
-    same, of = re.match(r"(\d+) of (\d+) read back by SHA-256", found["byte for byte"]).groups()  # type: ignore[union-attr] # else it fails
+    read_back = re.match(r"(\d+) of (\d+) read back by SHA-256", found["byte for byte"])
+    assert read_back is not None
+    same, of = read_back.groups()
     assert same == of
     assert int(of) >= 80
     assert int(found["recalled by the agent"].split()[0]) >= 1

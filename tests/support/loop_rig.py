@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,7 +20,7 @@ from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
 from helix_desktop.context.event import Event, HandoverMade, Redone, SweepMade, ToolAnswered, Undone
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.message import Arrival, ModelInfo, Request
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.providers.http import Http
 from helix_desktop.providers.openai_chat import OpenAIChat
@@ -48,7 +48,7 @@ def asks_for_summary(request: dict[str, Any]) -> bool:
 
 @dataclass
 class Sent:
-    """A chat request as the server got it, and how long the log was at that moment."""
+    """A chat request as the server got it, and how long the log was when it was made."""
 
     received: Received
     log: int
@@ -77,6 +77,7 @@ class LoopRig:
     updates: list[Update] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     summaries: list[Sent] = field(default_factory=list)
+    made_at: int = 0  # how long the log was when the newest chat request was made
     _talk: Conversation | None = None
 
     @property
@@ -105,7 +106,7 @@ class LoopRig:
         try:
             while self.talk.running or self.talk.session.transcript.queued:
                 told.clear()
-                ends = [asyncio.create_task(one.wait()) for one in (told, until)]  # noqa: TID251  both are awaited
+                ends = [asyncio.create_task(one.wait()) for one in (told, until)]  # noqa: TID251 - both are awaited
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for one in ends:
                     one.cancel()
@@ -158,7 +159,7 @@ async def loop_rig(
 
     def listened(request: dict[str, Any]) -> Any:
         rig = heard[0]
-        sent = Sent(rig.server.requests[-1], len(rig.talk.session.log))
+        sent = Sent(rig.server.requests[-1], rig.made_at)
         (rig.summaries if asks_for_summary(request) else rig.sent).append(sent)
         return script(request)
 
@@ -179,7 +180,21 @@ async def loop_rig(
             await http.aclose()
 
 
-def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> OpenAIChat:
+class Noted:
+    """A model that notes in the rig where the log stood: by its arrival a rewrite may have come after it."""
+
+    def __init__(self, model: OpenAIChat, rig: LoopRig) -> None:
+        self.info = model.info
+        self._model, self._rig = model, rig
+
+    def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
+        """What the model streams."""
+        if not request.messages[-1].text.startswith(SUMMARY_OPENING):
+            self._rig.made_at = len(self._rig.talk.session.log)
+        return self._model.stream(request)
+
+
+def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> Noted:
     """A client that does not really wait between its attempts: the rig keeps the naps."""
 
     async def nap(seconds: float) -> None:
@@ -187,7 +202,8 @@ def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> OpenAIC
         await asyncio.sleep(0)
 
     info = ModelInfo("local", "small", WINDOW, RESERVE)
-    return OpenAIChat(info, base_url, key, http=http, retries=Retries(sleep=nap, chance=lambda: 0.0))
+    retries = Retries(sleep=nap, chance=lambda: 0.0)
+    return Noted(OpenAIChat(info, base_url, key, http=http, retries=retries), rig)
 
 
 @cache

@@ -80,9 +80,8 @@ class Reader:
             if " read_file vault.txt, " in text and not answers and (marked := HASH.search(text)):
                 return self._calls(("recall_cached_content", {"hash": marked.group(1)}))
         place = re.search(r"^([0-9a-f]{64}) e\d+ read_file vault\.txt", "\n".join(answers), re.MULTILINE)
-        former = FORMER.search(answers[-1]) if answers else None
-        if place or former:
-            return self._calls(("recall_cached_content", {"hash": (place or former).group(1)}))  # type: ignore[union-attr] # one of them is there
+        if next_one := place or (FORMER.search(answers[-1]) if answers else None):
+            return self._calls(("recall_cached_content", {"hash": next_one.group(1)}))
         opening = str(messages[1]["content"])
         index = HASH.search(opening[opening.index("## Index") :])
         assert index is not None
