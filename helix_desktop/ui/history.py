@@ -95,13 +95,18 @@ class History(QObject):
         self._with(lambda one: self._do(one.undo(seq), "undo"))
 
     def redo(self, seq: int) -> None:
-        """Let an undone sweep or handover hold again."""
-        self._with(lambda one: self._do(one.redo(seq), "redo"))
+        """Let an undone sweep or handover hold again; a sweep that fell with its handover returns with it."""
+
+        def redo(one: Conversation) -> None:
+            known = one.session.transcript
+            self._do(one.redo(seq if known.can_redo(seq) else seq - 1), "redo")
+
+        self._with(redo)
 
     def _undo_last(self) -> None:
         def undo(one: Conversation) -> None:
             known = one.session.transcript
-            held = [seq for seq in (*known.handovers, *known.sweeps) if seq not in known.undone]
+            held = [seq for seq in (*known.handovers, *known.sweeps) if known.can_undo(seq)]
             if held:
                 self.undo(max(held))
 

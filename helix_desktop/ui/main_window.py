@@ -106,7 +106,10 @@ class MainWindow(QMainWindow):
         self._keys: KeysDialog | None = None
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
-        self._restore()
+        self.resize(*_FIRST_SIZE)
+        geometry = memory.recall("geometry")
+        if geometry:
+            self.restoreGeometry(QByteArray(geometry))
         self._panes.offer(sidebar=True, inspector=False)
 
     def furnish(self, pages: Pages) -> None:
@@ -151,7 +154,8 @@ class MainWindow(QMainWindow):
         actions.toggle_sidebar.triggered.connect(self._panes.want_sidebar)
         actions.toggle_inspector.triggered.connect(self._panes.want_inspector)
         self._panes.shown.connect(self._show_panes)
-        actions.next_pane.triggered.connect(self.focus_next_pane)
+        panes = (self.rail, self.sidebar, self._centre, self._inspector)
+        actions.next_pane.triggered.connect(lambda: focus_next(panes))
         actions.keys.triggered.connect(self._show_keys)
         actions.stop.triggered.connect(self.stop_requested)
         connect_editing(actions)
@@ -174,12 +178,6 @@ class MainWindow(QMainWindow):
         self.sidebar.switcher_requested.connect(self.switcher.open)
         self.welcome.folder_requested.connect(actions.open_folder.trigger)
         self.no_session.new_session_requested.connect(actions.new_session.trigger)
-
-    def _restore(self) -> None:
-        self.resize(*_FIRST_SIZE)
-        geometry = self._memory.recall("geometry")
-        if geometry:
-            self.restoreGeometry(QByteArray(geometry))
 
     def follow(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""
@@ -249,10 +247,6 @@ class MainWindow(QMainWindow):
     def page(self) -> str:
         """The page that is shown: chat, cache or timeline."""
         return next(name for name, page in self._pages.items() if page is self._work.currentWidget())
-
-    def focus_next_pane(self) -> None:
-        """Move the keyboard to the next pane that is shown: rail, sidebar, centre, inspector."""
-        focus_next((self.rail, self.sidebar, self._centre, self._inspector))
 
     def allow_close(self) -> None:
         """Close for good: everything that the window showed has ended."""

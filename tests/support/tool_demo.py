@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helix_desktop.context.digest import first_line, marker
 from helix_desktop.context.errors import ToolError
-from helix_desktop.context.message import Answer, Message, Request, ToolCall
+from helix_desktop.context.message import Answer, Message, Request, TextArrived, ToolCall
 from helix_desktop.providers.demo import DemoModel
 from tests.support.tool_cache import MemoryCache, make_toolbox
 
@@ -54,7 +54,7 @@ class DemoLoop:
         pieces = [arrival async for arrival in self.model.stream(request)]
         answer = pieces.pop()
         assert isinstance(answer, Answer)
-        assert "".join(piece.text for piece in pieces if not isinstance(piece, Answer)) == answer.text  # type: ignore[union-attr] # text pieces only
+        assert "".join(piece.text for piece in pieces if isinstance(piece, TextArrived)) == answer.text
         return answer
 
     def _window(self) -> list[Message]:

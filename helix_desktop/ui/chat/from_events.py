@@ -134,14 +134,19 @@ class ChatRows:
                 changed.append(self._divide(recorded.seq, "sweep", sweep_text(sweep)))
             case HandoverMade() as handover:
                 changed.append(self._divide(recorded.seq, "handover", handover_text(handover)))
-            case Undone(target=target) | Redone(target=target) if target in self._dividers:
-                undone = target in after.undone
-                actions = ("view", "redo") if undone else ("view", "undo")
-                row = replace(self._dividers[target], undone=undone, actions=actions)
-                self._dividers[target] = row
-                changed.append(row)
             case _:
-                pass
+                changed += self._redivided(after)
+        return changed
+
+    def _redivided(self, after: Transcript) -> list[Row]:
+        """The dividers that an undo or redo touched: a handover's, and the sweep's that rides on it."""
+        changed: list[Row] = []
+        for seq, row in self._dividers.items():
+            undone = not after.holds(seq)
+            if undone != row.undone:
+                actions = ("view", "redo") if undone else ("view", "undo")
+                self._dividers[seq] = replace(row, undone=undone, actions=actions)
+                changed.append(self._dividers[seq])
         return changed
 
     def _divide(self, seq: int, kind: str, text: str) -> DividerRow:

@@ -60,7 +60,7 @@ def _row(row: Row) -> WindowRow:
 def _cache(transcript: Transcript, totals: StoreTotals) -> CacheStats:
     held = transcript.handover
     upto = held[1].upto if held else 0
-    sweeps = [sweep.saved for seq, sweep in transcript.sweeps.items() if seq not in transcript.undone]
+    sweeps = [sweep.saved for seq, sweep in transcript.sweeps.items() if transcript.holds(seq)]
     return CacheStats(
         entries=totals.entries,
         size=totals.size,

@@ -36,7 +36,7 @@ def cards_of(log: Sequence[Recorded], transcript: Transcript) -> tuple[Card, ...
         match recorded.event:
             case HandoverMade() as made:
                 handovers += 1
-                undone = recorded.seq in transcript.undone
+                undone = not transcript.holds(recorded.seq)
                 cards[recorded.seq] = _handover(recorded, made, handovers, undone)
             case SweepMade() as sweep:
                 cards[recorded.seq] = _sweep(recorded, sweep, transcript)
@@ -88,7 +88,7 @@ def _sweep(recorded: Recorded, sweep: SweepMade, transcript: Transcript) -> Swee
         sweep.saved,
         sweep.reason,
         digests,
-        recorded.seq in transcript.undone,
+        not transcript.holds(recorded.seq),
     )
 
 

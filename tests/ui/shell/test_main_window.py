@@ -195,7 +195,7 @@ def test_next_pane_goes_round(qtbot: QtBot, window: MainWindow) -> None:
     panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._centre}
     visited: list[str] = []
     for _ in range(4):
-        window.focus_next_pane()
+        window.commands.next_pane.trigger()
         focused = QApplication.focusWidget()
         assert focused is not None
         visited += [name for name, pane in panes.items() if pane.isAncestorOf(focused)]
