@@ -26,7 +26,8 @@ _LABELS: dict[SegmentKind, str] = {
 def inspector_state(
     window: Window, gauge: Gauge, transcript: Transcript, policy: Policy, totals: StoreTotals
 ) -> InspectorState:
-    """What the next request contains, its segments scaled to the one number that the gauge shows."""
+    """What the next request contains, its rows and segments scaled to the one number that the gauge shows."""
+    rows = _scaled(window.rows, gauge.used)
     return InspectorState(
         used=gauge.used,
         window=gauge.window,
@@ -34,27 +35,32 @@ def inspector_state(
         source=gauge.source,
         threshold=policy.handover_at,
         reserve=gauge.reserve,
-        segments=_segments(window.rows, gauge),
-        rows=tuple(_row(row) for row in window.rows),
+        segments=_segments(rows, gauge),
+        rows=rows,
         cache=_cache(transcript, totals),
     )
 
 
-def _segments(rows: tuple[Row, ...], gauge: Gauge) -> tuple[Segment, ...]:
+def _scaled(rows: tuple[Row, ...], used: int) -> tuple[WindowRow, ...]:
+    """The rows, with tokens that sum up to `used` exactly: what is rounded off goes to the next row."""
+    counted = sum(row.tokens for row in rows) or 1
+    scaled: list[WindowRow] = []
+    passed = given = 0
+    for row in rows:
+        passed += row.tokens
+        tokens = round(passed * used / counted) - given
+        given += tokens
+        scaled.append(WindowRow(row.seq, row.kind, row.name, tokens, row.state, row.why))
+    return tuple(scaled)
+
+
+def _segments(rows: tuple[WindowRow, ...], gauge: Gauge) -> tuple[Segment, ...]:
     sums: dict[SegmentKind, int] = defaultdict(int)
     for row in rows:
         sums[row.kind] += row.tokens
-    counted = sum(sums.values()) or 1
-    scaled = {kind: round(tokens * gauge.used / counted) for kind, tokens in sums.items()}
-    largest = max(scaled, key=lambda kind: scaled[kind])
-    scaled[largest] += gauge.used - sum(scaled.values())  # rounding must not make two sums of one number
-    parts = [Segment(kind, label, scaled[kind]) for kind, label in _LABELS.items() if scaled.get(kind)]
+    parts = [Segment(kind, label, sums[kind]) for kind, label in _LABELS.items() if sums[kind]]
     free = max(0, gauge.window - gauge.used - gauge.reserve)
     return (*parts, Segment("reserve", "Kept for the answer", gauge.reserve), Segment("free", "Free", free))
-
-
-def _row(row: Row) -> WindowRow:
-    return WindowRow(row.seq, row.kind, row.name, row.tokens, row.state, row.why)
 
 
 def _cache(transcript: Transcript, totals: StoreTotals) -> CacheStats:

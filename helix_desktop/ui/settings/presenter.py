@@ -10,8 +10,10 @@ import msgspec
 from PySide6.QtCore import QObject, qVersion
 
 from helix_desktop import __version__
+from helix_desktop.agent.room import Room
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.context.errors import HelixError
+from helix_desktop.context.event import ApprovalGiven
 from helix_desktop.context.policy import policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
@@ -34,6 +36,7 @@ from helix_desktop.workspaces.registry import SavedRules
 
 DEMO = "demo"
 _NAMELESS = "server"
+_UNSEEN = "in no session that was opened since the start"
 _DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", "", 0, 0, demo=True)
 _LICENCES = (
     ("Helix Desktop", "MIT"),
@@ -130,7 +133,11 @@ class SettingsPresenter(QObject):
             return
         record = self._desk.registry.get(room.id)
         self.dialog.policy.show_policy(policy_form(record.name, room.policy))
-        rules = [PermissionRow(rule.text, rule.text, _when(rule.saved), "") for rule in record.rules]
+        used = _last_uses(room)
+        rules = [
+            PermissionRow(rule.text, rule.text, _when(rule.saved), used.get(rule.text, _UNSEEN))
+            for rule in record.rules
+        ]
         self.dialog.permissions.show_rules(record.name, rules)
 
     async def _show_providers(self) -> None:
@@ -259,6 +266,16 @@ class SettingsPresenter(QObject):
             if rule.text == text:
                 rules.revoke(rule)
         self._show_workspace()
+
+
+def _last_uses(room: Room) -> dict[str, str]:
+    """When each rule last answered for the person, in the sessions that are open."""
+    uses: dict[str, int] = {}
+    for conversation in room.conversations:
+        for one in conversation.session.log:
+            if isinstance(one.event, ApprovalGiven) and one.event.rule:
+                uses[one.event.rule] = max(one.at, uses.get(one.event.rule, 0))
+    return {rule: _when(at) for rule, at in uses.items()}
 
 
 def _form(provider: Provider) -> ProviderForm:
