@@ -30,10 +30,16 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Room:
-    """An open workspace. Its conversations run whether or not anybody looks."""
+    """An open workspace. Its conversations run whether or not anybody looks.
 
-    def __init__(self, identity: str, parts: Parts, policy: Policy, model: Model) -> None:
+    `reading` says that its folder is not there, so that it can be looked at and no more.
+    """
+
+    def __init__(
+        self, identity: str, parts: Parts, policy: Policy, model: Model, reading: bool = False
+    ) -> None:
         self.id = identity
+        self.reading = reading
         self.store = parts.store
         self.policy = policy
         self._parts = parts

@@ -22,6 +22,7 @@ from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.tools.none import NoTools
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
@@ -72,35 +73,37 @@ class Desk:
         """The rooms that are open, by workspace."""
         return self._rooms
 
-    async def room(self, identity: str) -> Room:
-        """The open room of a workspace.
+    async def room(self, identity: str, reading: bool = False) -> Room:
+        """The open room of a workspace; `reading` opens one whose folder is gone, without tools.
 
         Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
         """
         async with self._locks.setdefault(identity, asyncio.Lock()):
             if identity not in self._rooms:
-                self._rooms[identity] = await self._open(identity)
+                self._rooms[identity] = await self._open(identity, reading)
             return self._rooms[identity]
 
-    async def _open(self, identity: str) -> Room:
+    async def _open(self, identity: str, reading: bool) -> Room:
         record = self.registry.get(identity)
-        root = _folder(record)
+        root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
         model = await self.models.named(record.model)
         store = await LevelStore.open(self.registry.store_folder(identity), identity, now_ms)
-        descriptions = resources_dir() / "prompts" / "tools"
-        own = (self.data.settings_file, self.data.workspaces_dir, self.data.logs_dir)
-        tools = Toolbox(root, store, descriptions, self.counter.count, protected=own)
         parts = Parts(
             store=store,
-            tools=tools,
+            tools=self._toolbox(root, store) if root else NoTools(),
             counter=self.counter,
             permissions=SavedRules(self.registry, identity),
             clock=now_ms,
             prompts={"system": prompt("system"), "handover": prompt("handover")},
             approver=self._approver,
         )
-        return Room(identity, parts, policy, model)
+        return Room(identity, parts, policy, model, reading)
+
+    def _toolbox(self, root: Path, store: LevelStore) -> Toolbox:
+        descriptions = resources_dir() / "prompts" / "tools"
+        own = (self.data.settings_file, self.data.workspaces_dir, self.data.logs_dir)
+        return Toolbox(root, store, descriptions, self.counter.count, protected=own)
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""

@@ -50,12 +50,15 @@ class Composing(QObject):
         former, written = (self._room, self._conversation), self.composer.text()
         self._room, self._conversation = room, conversation
         self.composer.set_text("")
+        self.composer.setEnabled(room is None or not room.reading)
         self._show_attached()
         try:
             await _keep(*former, written)
             if room is None or conversation is None:
                 return
             self.composer.set_model(model_name(conversation.model.label, conversation.model.demo))
+            if room.reading:
+                self.composer.editor.setPlaceholderText("Open for reading only: the folder is not there.")
             draft = await room.store.draft(conversation.session.id)
         except StoreError as error:
             self._intents.tell(error)  # a draft that cannot be kept must not hold up the person

@@ -56,8 +56,8 @@ class Desk(Protocol):
         """The workspaces that are open."""
         ...
 
-    async def room(self, identity: str) -> Room:
-        """Open a workspace, once. Raises HelixError."""
+    async def room(self, identity: str, reading: bool = False) -> Room:
+        """Open a workspace, once; `reading`: although its folder is gone. Raises HelixError."""
         ...
 
     async def close_room(self, identity: str) -> None:

@@ -62,6 +62,9 @@ class Shell(QObject):
         window.rail.locate_requested.connect(lambda identity: start(self._locate(identity), "locate"))
         window.rail.remove_requested.connect(lambda identity: start(self._remove(identity), "remove"))
         window.missing.locate_requested.connect(lambda: start(self._locate(self.active), "locate"))
+        window.missing.read_only_requested.connect(
+            lambda: start(self.open_workspace(self.active, reading=True), "open read-only")
+        )
         window.missing.remove_requested.connect(lambda: start(self._remove(self.active), "remove"))
         window.sidebar.session_chosen.connect(
             lambda session: start(self.open_session(session), "open session")
@@ -103,13 +106,13 @@ class Shell(QObject):
         record = self._desk.registry.add(path)
         await self.open_workspace(record.id)
 
-    async def open_workspace(self, identity: str) -> None:
-        """Show another workspace; what runs in the former one goes on."""
+    async def open_workspace(self, identity: str, reading: bool = False) -> None:
+        """Show another workspace, also one without its folder; what runs in the former one goes on."""
         self.active, self._wanted = identity, (identity, "")
         self._window.banners.remove(_CLOSED)
         record = self._desk.registry.get(identity)
         try:
-            room = await self._desk.room(identity)
+            room = await self._desk.room(identity, reading)
         except HelixError as error:
             if self.active == identity:
                 await self._show_closed(record, error)

@@ -211,9 +211,9 @@ class PermissionsPage(QWidget):
         revoke = PushButton("Revoke", "danger")
         revoke.setAccessibleName(f"Revoke: {rule.rule}")
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
-        used = f"last used {rule.last_used}" if rule.last_used else "never used"
+        used = f" · last used {rule.last_used}" if rule.last_used else ""
         words = column(
-            label(rule.rule, "mono", wrap=True), label(f"Saved {rule.saved} · {used}", "faint"), gap=3
+            label(rule.rule, "mono", wrap=True), label(f"Saved {rule.saved}{used}", "faint"), gap=3
         )
         body = row(words, revoke, margins=(14, 10, 10, 10), gap=10)
         body.setStretch(0, 1)

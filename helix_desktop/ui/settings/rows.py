@@ -105,7 +105,7 @@ class PermissionRow:
     id: str
     rule: str
     saved: str  # when, in words
-    last_used: str  # when, in words; empty when never
+    last_used: str  # when, in words; empty when that is not known
 
 
 @dataclass(frozen=True, slots=True)
