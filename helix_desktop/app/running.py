@@ -58,6 +58,9 @@ async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str 
     gc.enable()
     instance.woken.connect(lambda text: _wake(front, shell, text))
     front.intents.start(_begin(shell, wish), "begin")
+    front.intents.start(
+        desk.counter.load(), "vocabulary"
+    )  # stops all threads for a moment: now, not at a key
     await stop.wait()
     await end(front, shell, desk)
 

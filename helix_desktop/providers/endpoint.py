@@ -52,11 +52,17 @@ _NO_CREDIT = ("insufficient_quota", "insufficient balance", "billing_hard_limit"
 
 
 class Endpoint:
-    """One provider's server. `send` and `read` raise HttpFault."""
+    """One provider's server. `send` and `read` raise HttpFault.
+
+    `base_url` is for people: without the name and password that an address may carry.
+    """
 
     def __init__(self, provider: str, base_url: str, key: str, http: Http) -> None:
         self.provider = provider
-        self.base_url = base_url.strip().rstrip("/").removesuffix("/chat/completions")
+        self._target = base_url.strip().rstrip("/").removesuffix("/chat/completions")
+        host = self._target.partition("://")[2].partition("/")[0]
+        self._login, at, _ = host.rpartition("@")
+        self.base_url = self._target.replace(self._login + at, "", 1) if at else self._target
         self._key = key.strip()
         self._http = http
 
@@ -73,11 +79,13 @@ class Endpoint:
                     "Paste the key again in Settings, Providers.",
                 )
             headers["authorization"] = f"Bearer {self._key}"
-        return self._http.send(method, self.base_url + path, headers, body)
+        return self._http.send(method, self._target + path, headers, body)
 
     def redact(self, text: str) -> str:
-        """A text without the key."""
-        return text.replace(self._key, "[key]") if self._key else text
+        """A text without the key, and without an address's name and password."""
+        for secret, mark in ((self._key, "[key]"), (self._login, "[login]")):
+            text = text.replace(secret, mark) if secret else text
+        return text
 
     def unreachable(self, fault: HttpFault) -> ModelUnreachable | Transient:
         """What a failure of the network means: an error at once, or one that may pass."""

@@ -43,7 +43,8 @@ class Registry:
 
     def _load(self) -> None:
         for place in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
-            if (place / RECORD_FILE).is_file():
+            # A copy that somebody made beside the original is named otherwise, and is not a workspace.
+            if _is_identity(place.name) and (place / RECORD_FILE).is_file():
                 self._load_one(place)
         self._records = dict(sorted(self._records.items(), key=lambda pair: (pair[1].added, pair[0])))
 
@@ -158,6 +159,13 @@ class SavedRules:
     def revoke(self, rule: Rule) -> None:
         """Forget a rule."""
         self._registry.change(self._identity, rules=tuple(one for one in self.rules() if one != rule))
+
+
+def _is_identity(name: str) -> bool:
+    try:
+        return str(uuid.UUID(name)) == name
+    except ValueError:
+        return False
 
 
 def _real(path: Path) -> str:

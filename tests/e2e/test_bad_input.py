@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -201,6 +202,16 @@ def test_a_damaged_record_does_not_hide_its_sessions_behind_a_second_one(
     capsys.readouterr()
     assert say("timeline", "--workspace", "ws") == 0
     assert capsys.readouterr().out.startswith("hi  (")
+
+
+def test_a_copy_of_a_record_beside_it_is_left_alone(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(*turn()) == 0
+    (place,) = cli.data.glob("workspaces/*")
+    for name in (f"{place.name}.bak", "0 old copy"):
+        shutil.copytree(place, place.with_name(name))
+    capsys.readouterr()
+    assert say(*turn("--json", "--session", "last")) == 0
+    assert capsys.readouterr().out.startswith('{"session":'), "the original goes on"
 
 
 def test_a_folder_that_vanished_is_named_and_its_sessions_stay(cli: Cli, refuse: Refuse) -> None:

@@ -97,3 +97,12 @@ def test_a_failure_that_may_pass_knows_how_long_to_wait() -> None:
 @pytest.mark.parametrize("url", ["https://x/v1", " https://x/v1/ ", "https://x/v1/chat/completions"])
 def test_a_pasted_address_is_put_right(url: str) -> None:
     assert Endpoint("x", url, "", Http()).base_url == "https://x/v1"
+
+
+@pytest.mark.parametrize("login", ["me:pa55word", "me:p@55word", "token"])
+def test_a_login_in_the_address_is_used_and_never_shown(login: str) -> None:
+    here = Endpoint("here", f"https://{login}@here.test:8443/v1/", "", Http())
+    assert here.base_url == "https://here.test:8443/v1"
+    assert here.redact(f"no route to {login}@here.test") == "no route to [login]@here.test"
+    told = here.refusal(404, f"nothing for {login}", {}, model="m")
+    assert login not in str(told)
