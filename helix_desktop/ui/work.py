@@ -58,7 +58,7 @@ class Work(QObject):
         self._leave: Callable[[], None] = lambda: None
         self._phase = CompactionMoved("idle")
         self.chat = ChatPresenter(screens.chat.model, self._finished, self._asked)
-        self.cache = CachePresenter(screens.cache, intents)
+        self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
         screens.chat.ahead.taken.connect(self.composing.send)
         self._soon = QTimer(self)

@@ -14,16 +14,18 @@ from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheFilter, Cache
 from helix_desktop.ui.cache_browser.source import RoomSource
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.dialogs import pick_save_file
+from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.intents import Intents
 
 _TOLD_EVERY = 25  # entries between two steps of the progress bar
+_VERIFIED = "verified"
 
 
 class CachePresenter:
-    """Binds the cache browser to one room at a time."""
+    """Binds the cache browser to one room at a time; `inform` is told how long work ended."""
 
-    def __init__(self, view: CacheBrowser, intents: Intents) -> None:
-        self._view, self._intents = view, intents
+    def __init__(self, view: CacheBrowser, intents: Intents, inform: Callable[[Banner], None]) -> None:
+        self._view, self._intents, self._inform = view, intents, inform
         self._room: Room | None = None
         self._source: RoomSource | None = None
         self._verifying: asyncio.Task[None] | None = None
@@ -91,15 +93,20 @@ class CachePresenter:
             self._view.set_progress(None)
 
     def _tell_result(self, verified: int, damaged: int) -> None:
-        if damaged:
-            self._intents.tell(
-                HelixError(
-                    f"{damaged} of {verified} entries are damaged.",
-                    "Their bytes no longer have the SHA-256 they are stored under.",
-                    "Filter by the state damaged to see them; running the tool again heals an entry.",
-                )
+        if not damaged:
+            why = "The bytes of each have the SHA-256 they are stored under."
+            self._inform(Banner(_VERIFIED, "info", f"All {verified:,} entries are sound.", why))
+            return
+        self._inform(
+            Banner(
+                _VERIFIED,
+                "error",
+                f"{damaged:,} of {verified:,} entries are damaged.",
+                "Their bytes no longer have the SHA-256 they are stored under.",
+                "Filter by the state damaged to see them; running the tool again heals an entry.",
             )
-            self._view.refresh()
+        )
+        self._view.refresh()
 
     def _cancel(self) -> None:
         if self._verifying is not None:
