@@ -13,7 +13,7 @@ from helix_desktop.context.errors import HelixError, StoreError
 from helix_desktop.context.event import Attachment, MessageQueued, Recorded, UserSpoke
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.from_events import model_name
-from helix_desktop.ui.frame.rows import tokens_text
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.intents import Intents
 
 _COUNT_AFTER_MS = 250

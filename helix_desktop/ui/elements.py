@@ -45,25 +45,12 @@ Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 Role: TypeAlias = Literal["text", "muted", "faint", "accent_text", "ok", "warn", "error"]
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_THOUSAND, _MILLION = 1_000, 1_000_000
 _PILL_ICON = 12
 
 
 def wall_clock() -> int:
     """Milliseconds since 1970, now."""
     return time.time_ns() // 1_000_000
-
-
-def tokens_text(tokens: int) -> str:
-    """A number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`."""
-    sign, size = ("\N{MINUS SIGN}" if tokens < 0 else ""), abs(tokens)
-    if size < _THOUSAND:
-        return f"{sign}{size}"
-    if size < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
-        return f"{sign}{size / _THOUSAND:.1f}".removesuffix(".0") + "k"
-    if size < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
-        return f"{sign}{size / _THOUSAND:.0f}k"
-    return f"{sign}{size / _MILLION:.2f}M"
 
 
 def when_text(at_ms: int, now_ms: int, clock: bool = False) -> str:

@@ -15,10 +15,10 @@ from helix_desktop.ui.elements import (
     Now,
     Pill,
     Start,
-    tokens_text,
     wall_clock,
     when_text,
 )
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton
 

@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.rows import (
     ToolState,
     UserRow,
 )
-from helix_desktop.ui.frame.rows import tokens_text
+from helix_desktop.ui.figures import tokens_text
 
 HEAD_LINES, TAIL_LINES = 14, 6
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query")

@@ -26,7 +26,7 @@ from helix_desktop.ui.chat.plain import clean_output, reveal
 from helix_desktop.ui.chat.rows import STATE_WORDS, ToolRow, ToolState
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 from helix_desktop.ui.chat.text_piece import TextPiece
-from helix_desktop.ui.elements import tokens_text
+from helix_desktop.ui.figures import tokens_text
 
 _LINE = 40.0  # pixels, the card's first line
 _SECOND = 25.0

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from helix_desktop.ui.figures import tokens_text
+
 Pressure = Literal["calm", "near", "over", "off"]
 Level = Literal["error", "warning", "info"]
 GaugeDetail = Literal["share", "tokens", "way"]
-
-_THOUSAND, _MILLION = 1_000, 1_000_000
-_NO_DECIMALS_FROM = 99_950  # from here one decimal would read 100.0k
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +75,6 @@ class Banner:
     fix: str = ""
     actions: tuple[BannerAction, ...] = ()
     dismissable: bool = True
-
-
-def tokens_text(tokens: int) -> str:
-    """A token count in at most five signs: 812, 14.6k, 128k, 1.2M."""
-    if tokens < _THOUSAND:
-        return str(tokens)
-    if tokens >= _MILLION - _THOUSAND // 2:
-        return f"{tokens / _MILLION:.1f}M"
-    digits = 0 if tokens >= _NO_DECIMALS_FROM or tokens % _THOUSAND == 0 else 1
-    return f"{tokens / _THOUSAND:.{digits}f}k"
 
 
 def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.ui.elements import tokens_text
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.rows import Segment, SegmentKind
 from helix_desktop.ui.theme import LIGHT, Theme
 

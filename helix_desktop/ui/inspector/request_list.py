@@ -28,7 +28,8 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from helix_desktop.ui.elements import Tone, paint_pill, scaled, tokens_text, tone_colors, ui_font
+from helix_desktop.ui.elements import Tone, paint_pill, scaled, tone_colors, ui_font
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.inspector.gauge import SEGMENT_INKS
 from helix_desktop.ui.inspector.rows import RowKind, WindowRow

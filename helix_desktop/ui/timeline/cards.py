@@ -13,10 +13,10 @@ from helix_desktop.ui.elements import (
     Role,
     Words,
     scaled,
-    tokens_text,
     ui_font,
     when_text,
 )
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.flow import FlowBox

@@ -8,7 +8,8 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
-from helix_desktop.ui.elements import Card, Line, Pill, Role, Words, scaled, tokens_text, ui_font
+from helix_desktop.ui.elements import Card, Line, Pill, Role, Words, scaled, ui_font
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.cards import Wishes, moment, undo_button

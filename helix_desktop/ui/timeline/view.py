@@ -7,7 +7,8 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.ui.elements import Card as CardFrame
-from helix_desktop.ui.elements import EmptyState, Line, Now, Pill, tokens_text, wall_clock
+from helix_desktop.ui.elements import EmptyState, Line, Now, Pill, wall_clock
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.cards import FailureView, MarkView, RunningView, SweepView, Wishes
 from helix_desktop.ui.timeline.handover_view import HandoverView

@@ -10,7 +10,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.elements import tokens_text, when_text
+from helix_desktop.ui.elements import when_text
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.view import Inspector
 from tests.support.panes_samples import NOW_MS, inspector, window_rows
