@@ -201,7 +201,8 @@ async def _opened(given: argparse.Namespace) -> AsyncIterator[tuple[Desk, Room]]
             record = _record(desk, given)
             for problem in desk.problems:
                 err(f"helix-desktop: {problem}")
-            yield desk, await desk.room(record.id)
+            # What is stored can be looked at also when the project's folder is gone.
+            yield desk, await desk.room(record.id, reading=given.command != "run")
         finally:
             await desk.close()
     finally:

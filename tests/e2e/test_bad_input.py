@@ -214,12 +214,18 @@ def test_a_copy_of_a_record_beside_it_is_left_alone(cli: Cli, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith('{"session":'), "the original goes on"
 
 
-def test_a_folder_that_vanished_is_named_and_its_sessions_stay(cli: Cli, refuse: Refuse) -> None:
+def test_a_folder_that_vanished_is_named_and_what_is_stored_can_be_seen(
+    cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert say(*turn()) == 0
     cli.project.rename(cli.folder / "moved")
-    assert "sessions and cache are safe" in refuse("cache", "list", "--workspace", "ws")
-    (cli.folder / "moved").rename(cli.project)
+    assert "ws is not a folder." in refuse(*turn())
+    capsys.readouterr()
+    assert say("timeline", "--workspace", "ws") == 0
+    assert capsys.readouterr().out.startswith("hi  (")
     assert say("cache", "verify", "--workspace", "ws") == 0
+    (cli.folder / "moved").rename(cli.project)
+    assert say(*turn("--session", "last")) == 0
 
 
 def test_a_store_that_is_no_store_is_named(cli: Cli, refuse: Refuse) -> None:
