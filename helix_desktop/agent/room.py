@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from helix_desktop.context.digest import is_prefix
 from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
 from helix_desktop.context.event import NEW_TITLE, Attachment, SessionStarted
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
 
 
@@ -84,11 +86,12 @@ class Room:
             return self._open[session]
         if self._frame is None:
             await self.use(self._model)
-        events = await self.store.events(session)
+        log = await self.store.events(session)
+        transcript = await asyncio.to_thread(Transcript, log)
         if session in self._open:
             return self._open[session]
         scope = TaskScope()
-        opened = Session(session, self.store, self._parts.clock, scope, events)
+        opened = Session(session, self.store, self._parts.clock, scope, log, transcript)
         conversation = Conversation(opened, scope, self._parts, self._settings)
         self._open[session] = conversation
         opened.listen(lambda update: self._tell(session, update))

@@ -36,11 +36,17 @@ class Session:
     """One conversation's log and its state."""
 
     def __init__(
-        self, identity: str, store: Store, clock: Clock, scope: TaskScope, events: Sequence[Recorded] = ()
+        self,
+        identity: str,
+        store: Store,
+        clock: Clock,
+        scope: TaskScope,
+        log: list[Recorded],
+        transcript: Transcript,
     ) -> None:
+        """`transcript` is the reduction of `log`; both are the session's own from now on."""
         self.id = identity
-        self.log = list(events)
-        self.transcript = Transcript(events)
+        self.log, self.transcript = log, transcript
         self.used, self.window, self.model = 0, 0, ""
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -69,6 +70,11 @@ class Work(QObject):
         self._numbers = (0, 0)  # tokens used, and tokens of the window, as the gauge shows them
         window.page_shown.connect(self._page_shown)
         window.page_shown.connect(self._focus_page)
+
+    @property
+    def screens(self) -> Screens:
+        """The widgets that show the conversation."""
+        return self._screens
 
     async def show(self, room: Room | None, conversation: Conversation | None) -> None:
         """Show a conversation of a room, a room without one, or nothing."""
@@ -168,16 +174,19 @@ class Work(QObject):
         said = {item.event.text for item in transcript.items if isinstance(item.event, UserSpoke)}
         ahead.show_proposal(next((text for text in self.proposals if text not in said), ""))
 
-    def _show_timeline(self) -> None:
-        conversation = self.conversation
-        if conversation is None:
+    async def _show_timeline(self) -> None:
+        """Made in a thread: a long session has more events than one frame can bear."""
+        conversation, room = self.conversation, self.room
+        if conversation is None or room is None:
             return
-        used, window = self._numbers
-        log, transcript = conversation.session.log, conversation.session.transcript
-        threshold = self.room.policy.handover_at if self.room else 0.0
-        running = self._running_card()
-        state = TimelineState(cards_of(log, transcript), points_of(log), used, window, threshold, running)
-        self._screens.timeline.set_state(state)
+        log = list(conversation.session.log)
+        cards = await asyncio.to_thread(cards_of, log, conversation.session.transcript)
+        points = await asyncio.to_thread(points_of, log)
+        if conversation is self.conversation:
+            used, window = self._numbers
+            running = self._running_card()
+            state = TimelineState(cards, points, used, window, room.policy.handover_at, running)
+            self._screens.timeline.set_state(state)
 
     def _page_shown(self, page: str) -> None:
         """Table and timeline are made anew only where somebody looks at them."""
@@ -187,7 +196,7 @@ class Work(QObject):
         if page == "cache":
             self._screens.cache.refresh()
         else:
-            self._show_timeline()
+            self._intents.start(self._show_timeline(), "timeline")
 
     def _focus_page(self, page: str) -> None:
         """Give the keyboard to the page that is shown, or Qt hands it to whatever comes next."""

@@ -12,18 +12,21 @@ from pathlib import Path
 
 ROUNDS = 7
 LATE = ("mcp", "tiktoken", "httpx")
-_EXIT_ON_PAINT = """
+_EXIT_ON_PAINT = (
+    f"LATE = {LATE!r}"
+    + """
 import os, sys
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QMainWindow
 class Watch(QObject):
     def eventFilter(self, seen, event):
         if event.type() == QEvent.Type.Paint and isinstance(seen, QMainWindow):
-            early = [name for name in %r if name in sys.modules]
+            early = [name for name in LATE if name in sys.modules]
             os.write(1, (",".join(early) or "-").encode())
             os._exit(0)
         return False
-""" % (LATE,)
+"""
+)
 BARE = (
     _EXIT_ON_PAINT
     + """

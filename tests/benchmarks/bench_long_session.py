@@ -1,0 +1,91 @@
+"""A session of 100,000 messages, from the disk to the chat: how long each part takes, and what it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from helix_desktop.context.digest import digest_of, first_line
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Event,
+    Recorded,
+    SessionStarted,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.context.message import ModelInfo, ToolCall
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.window import Frame, project
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.ui.chat.from_events import all_rows
+
+MESSAGES = 100_000
+_BATCH = 500
+_WORKSPACE = "00000000-0000-4000-8000-00000000bea7"
+_OUTPUT = "def tide(level: float) -> str:\n    return 'high' if level > 4.0 else 'low'\n" * 12
+
+
+def events() -> Iterator[Event]:
+    """A session that never handed over: a user message, then steps of one call and its output."""
+    yield SessionStarted("A long session")
+    for number in range(MESSAGES // 4):
+        text = f"{number}\n{_OUTPUT}"
+        call = ToolCall(f"c{number}", "read_file", f'{{"path": "src/part_{number % 90}.py"}}')
+        digest = digest_of(text.encode())
+        yield UserSpoke(f"Look at part {number}, please.", 8)
+        yield AssistantSpoke("I read it.", "demo/offline", 12, calls=(call,))
+        yield ToolAnswered(
+            call.id, "read_file", text, digest, len(text), 300, 45, "src/part.py", first_line(text)
+        )
+        yield AssistantSpoke(f"Part {number} is **fine**: it says when the tide is high.", "demo/offline", 14)
+
+
+async def _store(place: Path) -> None:
+    from helix_desktop.context.content import Content
+
+    store = await LevelStore.open(place, _WORKSPACE)
+    recorded = [Recorded(seq, seq, event) for seq, event in enumerate(events(), 1)]
+    for at in range(0, len(recorded), _BATCH):
+        batch = recorded[at : at + _BATCH]
+        texts = [one.event.text.encode() for one in batch if isinstance(one.event, ToolAnswered)]
+        await store.commit("long", batch, [Content(digest_of(text), text) for text in texts])
+    await store.close()
+
+
+async def _read(place: Path) -> tuple[list[Recorded], float, float]:
+    began = time.perf_counter()
+    store = await LevelStore.open(place, _WORKSPACE)
+    opened = time.perf_counter() - began
+    began = time.perf_counter()
+    log = await store.events("long")
+    took = time.perf_counter() - began
+    await store.close()
+    return log, opened, took
+
+
+def main() -> list[tuple[str, float, str]]:
+    """Seconds for each part; only the projection is paid again at each request."""
+    with tempfile.TemporaryDirectory() as place:
+        asyncio.run(_store(Path(place)))
+        log, opened, read = asyncio.run(_read(Path(place)))
+    began = time.perf_counter()
+    transcript = Transcript(log)
+    reduced = time.perf_counter() - began
+    began = time.perf_counter()
+    _, rows = all_rows(log)
+    shown = time.perf_counter() - began
+    began = time.perf_counter()
+    project(transcript, Policy(), Frame(ModelInfo("demo", "offline"), "system"))
+    projected = time.perf_counter() - began
+    return [
+        ("long session: open the store", opened * 1000, "ms"),
+        (f"long session: read {len(log):,} events from LevelDB", read * 1000, "ms, in a thread"),
+        ("long session: reduce them to a transcript", reduced * 1000, "ms"),
+        (f"long session: make {len(rows):,} chat rows", shown * 1000, "ms, in a thread"),
+        ("long session: project a window of all of them", projected * 1000, "ms; handovers keep it small"),
+    ]
