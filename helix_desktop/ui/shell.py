@@ -6,21 +6,19 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import Arriving, Update
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.context.event import NEW_TITLE
-from helix_desktop.ui import dialogs
-from helix_desktop.ui.dialogs import Choice
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.roster import Roster
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -45,27 +43,21 @@ class Shell(QObject):
         self._soon.setSingleShot(True)
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
+        self.roster = Roster(window, intents, desk, self)
         self._connect()
 
     def _connect(self) -> None:
         window, start = self._window, self._intents.start
         actions = window.commands
-        actions.open_folder.triggered.connect(lambda: start(self._pick_folder(), "open folder"))
         actions.new_session.triggered.connect(lambda: start(self.new_session(), "new session"))
         window.rail.chosen.connect(lambda identity: start(self.open_workspace(identity), "switch"))
         window.switcher.chosen.connect(lambda identity: start(self.open_workspace(identity), "switch"))
         window.switcher.add_requested.connect(actions.open_folder.trigger)
         for dropped in (window.rail.folder_dropped, window.welcome.folder_dropped):
             dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
-        window.rail.folder_requested.connect(self._show_folder)
-        window.rail.rename_requested.connect(lambda identity: start(self._rename(identity), "rename"))
-        window.rail.locate_requested.connect(lambda identity: start(self._locate(identity), "locate"))
-        window.rail.remove_requested.connect(lambda identity: start(self._remove(identity), "remove"))
-        window.missing.locate_requested.connect(lambda: start(self._locate(self.active), "locate"))
         window.missing.read_only_requested.connect(
             lambda: start(self.open_workspace(self.active, reading=True), "open read-only")
         )
-        window.missing.remove_requested.connect(lambda: start(self._remove(self.active), "remove"))
         window.sidebar.session_chosen.connect(
             lambda session: start(self.open_session(session), "open session")
         )
@@ -182,7 +174,7 @@ class Shell(QObject):
         if self.active and self.active not in self._desk.rooms:
             await self.open_workspace(self.active)  # it could not be opened before; maybe it can now
         elif not self.active:
-            await self._pick_folder()
+            await self.roster.pick_folder()
         room = self._desk.rooms.get(self.active)
         if room is None:
             return
@@ -193,67 +185,17 @@ class Shell(QObject):
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
 
-    async def _pick_folder(self) -> None:
-        path = await dialogs.pick_folder(self._window, "Open a project folder", self._near())
-        if path is not None:
-            await self.open_folder(path)
-
-    def _near(self, identity: str = "") -> Path:
-        """Where to look for a folder: beside the one of a workspace, else at home."""
-        known = identity or self.active
-        beside = Path(self._desk.registry.get(known).path).parent if known else Path.home()
-        samples = beside.is_relative_to(self._desk.data_folder)
-        return beside if beside.is_dir() and not samples else Path.home()
-
-    def _show_folder(self, identity: str) -> None:
-        path = self._desk.registry.get(identity).path
-        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
-
-    async def _rename(self, identity: str) -> None:
-        record = self._desk.registry.get(identity)
-        name = await dialogs.get_text(self._window, "Name of the workspace", record.name, "Rename")
-        if name:
-            self._desk.registry.change(identity, name=name)
-            await self.refresh()
-
-    async def _locate(self, identity: str) -> None:
-        record = self._desk.registry.get(identity)
-        path = await dialogs.pick_folder(self._window, f"Where is {record.name} now?", self._near(identity))
-        if path is not None:
-            await self._leave(identity)
-            self._desk.registry.relocate(identity, path)
-            await self.open_workspace(identity)
-
     async def reopen(self, identity: str) -> None:
         """Let go of a workspace and open it again, as its folder is now."""
-        await self._leave(identity)
+        await self.leave(identity)
         await self.open_workspace(identity)
 
-    async def _leave(self, identity: str) -> None:
+    async def leave(self, identity: str) -> None:
         """End what runs in a workspace, and take it off the screen."""
         if identity == self.active:
             await self.work.show(None, None)
         await self._desk.close_room(identity)
         self._heard.pop(identity, None)
-
-    async def _remove(self, identity: str) -> None:
-        record = self._desk.registry.get(identity)
-        answer = await dialogs.ask(
-            self._window,
-            self._window.theme,
-            f"Remove {record.name} from the list?",
-            "What runs in it is stopped. Its folder, its sessions and its cache stay; open the folder again "
-            "to have it back.",
-            (Choice("", "Keep"), Choice("remove", "Remove", "danger")),
-        )
-        if answer != "remove":
-            return
-        await self._leave(identity)
-        self._desk.registry.remove(identity)
-        if identity == self.active:
-            self.active = ""
-            await self.begin()
-        await self.refresh()
 
     async def _rename_session(self, session: str, title: str) -> None:
         room = self._desk.rooms.get(self.active)
