@@ -144,7 +144,6 @@ class Shell(QObject):
             name = self._desk.registry.get(room.id).name
             self._window.no_session.show_workspace(name, 0)
             self._window.show_place("empty")
-            self._intents.start(_warm(room), "load tokenizer")
         else:
             conversation = await room.open(session)
             if self._wanted != (room.id, session) or self.active != room.id:
@@ -203,8 +202,3 @@ class Shell(QObject):
             conversation = await room.open(session)
             await conversation.rename(title.strip())
             await self.refresh()
-
-
-async def _warm(room: Room) -> None:
-    """Let the tokenizer load now, not while the person waits for their first session."""
-    await room.count(" ")
