@@ -185,13 +185,13 @@ class Tour:
         raise HelixError("The window did not change.", fix="This is a fault of Helix Desktop: report it.")
 
     async def _picture_screens(self, conversation: Conversation) -> None:
-        window, history = self._front.window, self._shell.history
+        window, history, known = self._front.window, self._shell.history, conversation.session.transcript
         window.show_page("chat")
         await self._album.take("chat")
         spoken = [i.seq for i in conversation.session.transcript.items if isinstance(i.event, AssistantSpoke)]
         history.show_event(spoken[len(spoken) // 3])
         await self._album.take("chat-tools")
-        newest = max(conversation.session.transcript.masked)
+        newest = max(known.masked, default=0)
         item = conversation.session.transcript.item(newest)
         if item is not None and isinstance(item.event, ToolAnswered):
             history.show_digest(item.event.digest)

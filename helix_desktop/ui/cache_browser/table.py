@@ -98,7 +98,8 @@ class CacheTable(QTableView):
         """Make a row the current one and bring it into sight."""
         index = self._entries.index(row, 0)
         self.setCurrentIndex(index)
-        self.scrollTo(index)
+        # In the middle: the preview that appears below takes the lower part of the table away.
+        self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme and the text size in force."""
