@@ -1,0 +1,220 @@
+"""The whole window on a real desk in a folder of the test: real stores, real tools, used like a person does.
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        rig.type("Hello")
+        await rig.turn_over()
+
+Waiting is for something that can be seen, with a limit; a ChatServer lets a test hold a model's answer back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QWidget
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.room import Room
+from helix_desktop.app.front import Front, front_of
+from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
+from helix_desktop.app.running import Opened, end, open_desk
+from helix_desktop.app.window import build_frame, name_application
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.context.event import Event, Recorded, ToolAnswered
+from helix_desktop.ui.chat.composer import Composer
+from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.rows import (
+    ApprovalRow,
+    AssistantRow,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
+from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.work import Screens
+from tests.support.chat_server import ChatServer
+
+LIMIT_S = 15.0
+_LOOK_EVERY_S = 0.004
+E = TypeVar("E", bound=Event)
+R = TypeVar("R", UserRow, AssistantRow, ToolRow, ApprovalRow, DividerRow, NoticeRow)
+
+
+async def until(holds: Callable[[], object], what: str) -> None:
+    """Let the loop run until something holds; AssertionError naming `what` after LIMIT_S seconds."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < LIMIT_S, f"it never came to that: {what}"
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+@dataclass(frozen=True, repr=False)
+class Rig:
+    """A shown window, and what a person finds in it."""
+
+    front: Front
+    opened: Opened
+    folder: Path
+
+    @property
+    def window(self) -> MainWindow:
+        """The main window."""
+        return self.front.window
+
+    @property
+    def screens(self) -> Screens:
+        """The pages of a session."""
+        return self.opened.shell.work.screens
+
+    @property
+    def chat(self) -> ChatPage:
+        """Conversation and composer."""
+        return self.screens.chat
+
+    @property
+    def composer(self) -> Composer:
+        """Where messages are written."""
+        return self.chat.composer
+
+    @property
+    def talk(self) -> Conversation:
+        """The conversation on screen."""
+        talk = self.opened.shell.work.conversation
+        assert talk is not None, "no conversation is on screen"
+        return talk
+
+    @property
+    def room(self) -> Room:
+        """The workspace on screen."""
+        room = self.opened.shell.work.room
+        assert room is not None, "no workspace is on screen"
+        return room
+
+    def project(self, name: str, files: Mapping[str, str]) -> Path:
+        """A folder with text files; made when it is not there."""
+        place = self.folder / name
+        for path, text in files.items():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).write_text(text, encoding="utf-8")
+        place.mkdir(parents=True, exist_ok=True)
+        return place
+
+    async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
+        """Open a project with a new session; the workspace's id."""
+        await self.opened.shell.open_folder(self.project(name, files or {}))
+        await self.opened.shell.new_session()
+        return self.room.id
+
+    async def use_server(self, server: ChatServer, model: str = "small", window: int = 32_000) -> None:
+        """Let a local server's model answer in the workspace on screen."""
+        desk = self.opened.desk
+        entry = ModelEntry(name=model, window=window, reserve=1_000)
+        provider = Provider(name="box", base_url=server.base_url, models=(entry,), default_model=model)
+        await desk.save_settings(desk.settings.with_provider(provider))
+        await desk.use_model(self.room.id, f"box/{model}")
+        await self.opened.shell.work.show_model()
+
+    async def change_policy(self, **fields: object) -> None:
+        """Change numbers of the workspace's policy."""
+        policy = msgspec.structs.replace(self.room.policy, **fields)
+        self.opened.desk.registry.save_policy(self.room.id, policy)
+        self.room.policy = policy
+
+    def type(self, text: str, send: bool = True) -> None:
+        """Type into the composer key by key, and press Enter."""
+        QTest.keyClicks(self.composer.editor, text)
+        if send:
+            QTest.keyClick(self.composer.editor, Qt.Key.Key_Return)
+
+    async def say(self, text: str) -> None:
+        """Type, send, and wait for the end of the turn."""
+        turns = self.talk.session.transcript.turns
+        self.type(text)
+        await until(lambda: self.talk.session.transcript.turns > turns, "the message on record")
+        await self.turn_over()
+
+    async def turn_over(self) -> None:
+        """Wait until no turn and no handover runs, and the screens show the newest numbers."""
+        await until(lambda: not self.talk.running, "the end of the turn")
+        await self.talk.settle()
+        await self.opened.shell.work.refresh()
+        await self.opened.shell.refresh()
+
+    def rows(self, kind: type[R]) -> list[R]:
+        """The chat's rows of one kind, with all that has arrived."""
+        model = self.chat.model
+        rows: list[Row] = [model.row(at) for at in range(len(model))]
+        return [row for row in rows if isinstance(row, kind)]
+
+    def facts(self, kind: type[E]) -> list[E]:
+        """The events of one kind, in order."""
+        return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
+
+    def output(self, tool: str) -> ToolAnswered:
+        """The newest output of a tool."""
+        return [one for one in self.facts(ToolAnswered) if one.name == tool][-1]
+
+    async def stored(self) -> list[Recorded]:
+        """The log as the store has it."""
+        return await self.room.store.events(self.talk.session.id)
+
+    def ahead(self) -> tuple[str, ...]:
+        """What stands above the composer."""
+        return self.chat.ahead.lines
+
+    def banners(self) -> str:
+        """All words of the banners that stand."""
+        cards = self.window.banners.findChildren(QFrame)
+        return "\n".join(card.accessibleName() for card in cards if card.accessibleName())
+
+    def press(self, button: str, inside: QWidget | None = None) -> None:
+        """Click a visible button by its words."""
+        buttons = (inside or self.window).findChildren(QPushButton)
+        found = [one for one in buttons if one.text() == button and not one.isHidden()]
+        assert found, f"there is no button {button}"
+        QTest.mouseClick(found[0], Qt.MouseButton.LeftButton)
+
+    async def decide(self, decision: str) -> ApprovalRow:
+        """Wait for a question in the chat and answer it; the question."""
+        await until(lambda: self.rows(ApprovalRow), "a question")
+        asked = self.rows(ApprovalRow)[0]
+        self.chat.view.approval_decided.emit(asked.call_id, decision)
+        await until(lambda: asked not in self.rows(ApprovalRow), "the question gone")
+        return asked
+
+
+@asynccontextmanager
+async def opened_window(
+    app: QApplication, folder: Path, pause_s: float = 0.0, shown: bool = True
+) -> AsyncIterator[Rig]:
+    """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
+    name_application(app)  # without it, closing the last window stops the loop
+    data = DataDir(folder / "data")
+    data.ensure()
+    frame = build_frame(app, LayoutFile(data.root / LAYOUT_FILE))
+    front = front_of(frame)
+    if shown:
+        front.window.show()
+    opened = open_desk(data, front, pause_s)
+    if shown:
+        front.window.activateWindow()
+        await until(front.window.isActiveWindow, "the window in front")
+    try:
+        yield Rig(front, opened, folder)
+    finally:
+        await end(front, opened.shell, opened.desk)
+        opened.settings.dialog.close()
+        front.window.deleteLater()

@@ -1,0 +1,178 @@
+"""Sending, stopping and queueing in the whole window."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.event import AssistantSpoke, MessageQueued, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.ui.chat.accessible import row_words
+from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.frame.rows import tokens_text
+from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, in_turn, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        rig.window.welcome.sample_requested.emit()
+        await until(rig.ahead, "a message is proposed")
+        assert "Get to know this project" in rig.ahead()[0]
+
+        rig.press("Send this")
+        assert rig.composer.editor.hasFocus()
+        await until(lambda: rig.facts(TurnEnded), "the turn ended")
+        await rig.turn_over()
+
+        assert [row.text for row in rig.rows(UserRow)] == [one.text for one in rig.facts(UserSpoke)]
+        tools = rig.rows(ToolRow)
+        assert len(tools) == len(rig.facts(ToolAnswered)) > 15
+        assert {row.state for row in tools} <= {"ok", "failed"}
+        assert not [row for row in rig.rows(AssistantRow) if row.streaming]
+        assert "One test fails" in rig.ahead()[0]
+        assert rig.window.sidebar.list.sessions()[0].title.startswith("Get to know")
+
+
+async def test_numbers_agree_everywhere(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"README.md": "# Lamp\n\nA lamp for the desk.\n" * 40})
+        await rig.say("What is here?")
+        used = rig.talk.measure()[1].used
+        entries = rig.screens.inspector.requests.entries
+        listed = [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
+        assert len(listed) > 4
+        assert sum(row.tokens for row in listed) == used
+        assert f" {tokens_text(used)} / " in rig.window.top_bar.gauge.accessibleName()
+
+
+async def test_an_answer_never_begins_with_the_words_of_a_former_one(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = [asyncio.Event() for _ in range(3)]
+    replies = [
+        Stream(Text(f"Answer {n} begins"), Wait(go[n]), Text(" and ends."), Call("list_directory", "{}"))
+        for n in range(2)
+    ]
+    async with (
+        ChatServer(in_turn(*replies, Stream(Text("Answer 2 begins"), Wait(go[2]), Text(".")))) as server,
+        opened_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        rig.type("Go")
+        for n in range(3):
+            await until(lambda n=n: _last_words(rig).endswith(f"Answer {n} begins"), f"answer {n} on screen")
+            assert _last_words(rig).count("Answer") == 1
+            go[n].set()
+        await rig.turn_over()
+        assert len(rig.rows(AssistantRow)) == 3
+
+
+async def test_what_is_typed_meanwhile_is_shown_waiting_and_sent_afterwards(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    script = in_turn(Stream(Text("First"), Wait(go), Text(" answer")), say("Second answer"))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type("One")
+        await server.waiting.wait()
+        rig.type("Two")
+        await until(rig.ahead, "the message waits in sight")
+        assert rig.ahead() == ("Waiting to be sent: Two",)
+        assert rig.composer.text() == ""
+
+        go.set()
+        await until(lambda: len(rig.facts(TurnEnded)) == 2, "both turns ended")
+        await rig.turn_over()
+        assert rig.ahead() == ()
+        assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
+        assert len(rig.facts(MessageQueued)) == 1
+        asked = [one["content"] for one in server.bodies[-1]["messages"] if one["role"] == "user"]
+        assert asked == ["One", "Two"]
+
+
+async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplication, tmp_path: Path) -> None:
+    script = in_turn(Stream(Text("Half an"), Wait(asyncio.Event())), say("Whole"))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type("Go")
+        await until(lambda: rig.talk.partial, "a part of the answer")
+        for _ in range(2):
+            QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
+        await rig.turn_over()
+        assert rig.facts(AssistantSpoke)[0].text == "Half an"
+        assert [row.text for row in rig.rows(DividerRow)] == ["You stopped this turn"]
+        assert rig.rows(AssistantRow)[0].stopped
+
+        await rig.say("Again")
+        assert rig.rows(AssistantRow)[-1].text == "Whole"
+        assert await rig.stored() == rig.talk.session.log
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_message_that_cannot_be_kept_comes_back_into_the_composer(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.room.store.close()
+        rig.type("Do not lose me")
+        await until(lambda: rig.composer.text() == "Do not lose me", "the text is back")
+        await until(lambda: rig.rows(NoticeRow), "the reason is told")
+
+
+async def test_a_message_larger_than_the_window_is_refused_and_kept(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        huge = "some words and 42 numbers; " * 4_000
+        rig.composer.set_text(huge)
+        rig.type("")
+        await until(lambda: "too large" in rig.banners(), "the refusal")
+        assert rig.composer.text() == huge
+        assert not rig.facts(UserSpoke)
+        rig.composer.set_text("")
+        await rig.say("A small one")
+        assert rig.facts(TurnEnded)[-1].how == "done"
+
+
+async def test_a_server_that_is_down_is_told_and_retry_sends_again(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        async with ChatServer(in_turn(say("Here"))) as server:
+            await rig.open_folder("project")
+            await rig.use_server(server)
+        rig.type("Anybody?")
+        await until(lambda: rig.facts(TurnEnded), "the turn failed")
+        await rig.turn_over()
+        assert rig.facts(TurnEnded)[0].how == "failed"
+        notice = rig.rows(NoticeRow)[-1]
+        assert "cannot be reached" in notice.what
+        assert notice.actions == ("retry",)
+
+        async with ChatServer(in_turn(say("Here"))) as server:
+            await rig.use_server(server)
+            rig.chat.view.action_triggered.emit(notice.key, "retry")
+            await until(lambda: len(rig.facts(TurnEnded)) == 2, "the second try ended")
+            assert rig.rows(AssistantRow)[-1].text == "Here"
+
+
+def _last_words(rig: Rig) -> str:
+    """What the view has drawn for the last row."""
+    board = rig.chat.view.board
+    shapes = rig.chat.model.shapes()
+    drawn = board.deck.shown.get(shapes[-1].key) if board.deck and shapes else None
+    return row_words(drawn) if drawn is not None else ""
