@@ -18,6 +18,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.transcript import Item
 from helix_desktop.context.window import Window
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.workspaces.registry import SavedRules
@@ -121,7 +122,7 @@ class Tour:
 
     async def _judge(self, room: Room, conversation: Conversation) -> None:
         known = conversation.session.transcript
-        answers = [item.event for item in known.items if isinstance(item.event, ToolAnswered)]
+        answers = answers_in(known.items)
         self._note("tool calls", len(answers) >= LEAST_CALLS, f"{len(answers)} in {known.turns} turns")
         made = [one for one in known.handovers.values() if one.trigger == "85 %"]
         changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
@@ -188,13 +189,12 @@ class Tour:
         window, history, known = self._front.window, self._shell.history, conversation.session.transcript
         window.show_page("chat")
         await self._album.take("chat")
-        spoken = [i.seq for i in conversation.session.transcript.items if isinstance(i.event, AssistantSpoke)]
-        history.show_event(spoken[len(spoken) // 3])
+        first = min(known.handovers)
+        spoken = [i.seq for i in known.items if isinstance(i.event, AssistantSpoke) and i.seq < first]
+        history.show_event(spoken[-2])
         await self._album.take("chat-tools")
-        newest = max(known.masked, default=0)
-        item = conversation.session.transcript.item(newest)
-        if item is not None and isinstance(item.event, ToolAnswered):
-            history.show_digest(item.event.digest)
+        largest = max(answers_in(known.live()), key=lambda one: one.size)
+        history.show_digest(largest.digest)
         await self._album.take("cache")
         window.show_page("timeline")
         await self._album.take("timeline")
@@ -209,18 +209,16 @@ class Tour:
         await self._shell.new_session()
         await self._say("What is in this folder?")
         await self._album.take("second-workspace")
-        own = {
-            i.event.digest
-            for i in self._conversation().session.transcript.items
-            if isinstance(i.event, ToolAnswered)
-        }
-        theirs = {
-            i.event.digest
-            for i in conversation.session.transcript.items
-            if isinstance(i.event, ToolAnswered) and i.event.digest
-        } - own
+        own = {one.digest for one in answers_in(self._conversation().session.transcript.items)}
+        made = {one.digest for one in answers_in(conversation.session.transcript.items)}
+        theirs = {digest for digest in made if digest} - own
         answered = [digest for digest in theirs if await room.store.find(digest)]
         text = (
             f"{len(answered)} of the first one's {len(theirs)} hashes answered; opened in {switched:.0f} ms"
         )
         self._note("other workspace", not answered and first is not room, text)
+
+
+def answers_in(items: list[Item]) -> list[ToolAnswered]:
+    """The outputs among some messages, in order."""
+    return [item.event for item in items if isinstance(item.event, ToolAnswered)]

@@ -175,6 +175,7 @@ QMenu::separator { height: 1px; background: $border; margin: 5px 8px; }
 """
 
 _VIEWS = """
+QAbstractScrollArea::corner { background: transparent; border: 0; }
 QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text;
     selection-background-color: $selection; selection-color: $text; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }

@@ -98,8 +98,7 @@ class CacheTable(QTableView):
         """Make a row the current one and bring it into sight."""
         index = self._entries.index(row, 0)
         self.setCurrentIndex(index)
-        # In the middle: the preview that appears below takes the lower part of the table away.
-        self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
+        self.scrollTo(index)
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme and the text size in force."""
@@ -145,9 +144,13 @@ class CacheTable(QTableView):
         super().paintEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the columns."""
+        """Fit the columns, and keep the current row in sight when the preview below takes room away."""
+        former, current = event.oldSize().height(), self.currentIndex()
+        seen = current.isValid() and 0 <= self.visualRect(current).top() < former
         super().resizeEvent(event)
         self.fit_columns()
+        if seen and self.viewport().height() < former:
+            self.scrollTo(current)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens; Home and End go to the ends of the table, not of the row."""
