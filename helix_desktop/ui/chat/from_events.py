@@ -100,15 +100,15 @@ class ChatRows:
         self._answers[recorded.seq] = key
         if answer.recalled:
             self._recalled.add(recorded.seq)
-        lines = answer.text.splitlines()
+        head, tail, lines = _ends(answer.text)
         failed: ToolState = "ok" if answer.ok else "failed"
         row = replace(
             self._tools[key],
             target=answer.target or self._tools[key].target,
             state=_OUTCOMES.get(answer.outcome, failed),
-            head="\n".join(lines[:HEAD_LINES]),
-            tail="\n".join(lines[max(HEAD_LINES, len(lines) - TAIL_LINES) :]),
-            lines=len(lines),
+            head=head,
+            tail=tail,
+            lines=lines,
             size=answer.size,
             tokens=answer.tokens,
             duration_ms=answer.duration_ms if answer.outcome == "ran" else None,
@@ -187,6 +187,18 @@ def all_rows(log: list[Recorded]) -> tuple[ChatRows, list[Row]]:
     for row in rows.rebadged(transcript):
         ordered[row.key] = row
     return rows, list(ordered.values())
+
+
+def _ends(text: str) -> tuple[str, str, int]:
+    """The first lines of a text, its last ones as far as they are others, and how many lines it has."""
+    whole = text.removesuffix("\n")
+    if not whole:
+        return "", "", 0
+    lines = whole.count("\n") + 1
+    head = "\n".join(whole.split("\n", HEAD_LINES)[:HEAD_LINES])
+    left = min(TAIL_LINES, lines - HEAD_LINES)
+    tail = "\n".join(whole.rsplit("\n", left)[-left:]) if left > 0 else ""
+    return head, tail, lines
 
 
 def target_of(call: ToolCall) -> str:
