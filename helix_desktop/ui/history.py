@@ -81,8 +81,7 @@ class History(QObject):
             case "redo":
                 self.redo(seq)
             case "view":
-                self._window.show_page("timeline")
-                self._screens.timeline.reveal(seq)
+                self._work.reveal(seq)
             case "continue":
                 self._with(lambda one: self._do(one.send(CONTINUE), "continue"))
             case "retry":
@@ -155,8 +154,7 @@ class History(QObject):
             return
         known = conversation.session.transcript
         if seq in known.handovers or seq in known.sweeps:
-            self._window.show_page("timeline")
-            self._screens.timeline.reveal(seq)
+            self._work.reveal(seq)
             return
         self._window.show_page("chat")
         self._screens.chat.view.jump_to(chat_key(known, seq))

@@ -67,6 +67,7 @@ class Work(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh"))
         self._stale: set[str] = set()
+        self._sought = 0
         self._numbers = (0, 0)  # tokens used, and tokens of the window, as the gauge shows them
         window.page_shown.connect(self._page_shown)
         window.page_shown.connect(self._focus_page)
@@ -187,6 +188,14 @@ class Work(QObject):
             running = self._running_card()
             state = TimelineState(cards, points, used, window, room.policy.handover_at, running)
             self._screens.timeline.set_state(state)
+            self._screens.timeline.reveal(self._sought)
+            self._sought = 0
+
+    def reveal(self, seq: int) -> None:
+        """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""
+        self._sought = seq
+        self._stale.add("timeline")
+        self._window.show_page("timeline")
 
     def _page_shown(self, page: str) -> None:
         """Table and timeline are made anew only where somebody looks at them."""

@@ -2,7 +2,7 @@
 
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
-        rig.type("Hello")
+        rig.typed("Hello")
         await rig.turn_over()
 
 Waiting is for something that can be seen, with a limit; a ChatServer lets a test hold a model's answer back.
@@ -31,26 +31,18 @@ from helix_desktop.app.running import Opened, end, open_desk
 from helix_desktop.app.window import build_frame, name_application
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.context.event import Event, Recorded, ToolAnswered
+from helix_desktop.context.event import Recorded, ToolAnswered
+from helix_desktop.ui.chat.chips import Chip
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows import (
-    ApprovalRow,
-    AssistantRow,
-    DividerRow,
-    NoticeRow,
-    Row,
-    ToolRow,
-    UserRow,
-)
+from helix_desktop.ui.chat.rows import ApprovalRow, Row
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.work import Screens
 from tests.support.chat_server import ChatServer
 
 LIMIT_S = 15.0
 _LOOK_EVERY_S = 0.004
-E = TypeVar("E", bound=Event)
-R = TypeVar("R", UserRow, AssistantRow, ToolRow, ApprovalRow, DividerRow, NoticeRow)
+T = TypeVar("T")
 
 
 async def until(holds: Callable[[], object], what: str) -> None:
@@ -133,7 +125,7 @@ class Rig:
         self.opened.desk.registry.save_policy(self.room.id, policy)
         self.room.policy = policy
 
-    def type(self, text: str, send: bool = True) -> None:
+    def typed(self, text: str, send: bool = True) -> None:
         """Type into the composer key by key, and press Enter."""
         QTest.keyClicks(self.composer.editor, text)
         if send:
@@ -142,7 +134,7 @@ class Rig:
     async def say(self, text: str) -> None:
         """Type, send, and wait for the end of the turn."""
         turns = self.talk.session.transcript.turns
-        self.type(text)
+        self.typed(text)
         await until(lambda: self.talk.session.transcript.turns > turns, "the message on record")
         await self.turn_over()
 
@@ -153,13 +145,13 @@ class Rig:
         await self.opened.shell.work.refresh()
         await self.opened.shell.refresh()
 
-    def rows(self, kind: type[R]) -> list[R]:
+    def rows(self, kind: type[T]) -> list[T]:
         """The chat's rows of one kind, with all that has arrived."""
         model = self.chat.model
         rows: list[Row] = [model.row(at) for at in range(len(model))]
         return [row for row in rows if isinstance(row, kind)]
 
-    def facts(self, kind: type[E]) -> list[E]:
+    def facts(self, kind: type[T]) -> list[T]:
         """The events of one kind, in order."""
         return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
 
@@ -170,6 +162,10 @@ class Rig:
     async def stored(self) -> list[Recorded]:
         """The log as the store has it."""
         return await self.room.store.events(self.talk.session.id)
+
+    def attachments(self) -> list[str]:
+        """What goes along with the next message."""
+        return [chip.label for chip in self.composer.findChildren(Chip) if not chip.isHidden()]
 
     def ahead(self) -> tuple[str, ...]:
         """What stands above the composer."""

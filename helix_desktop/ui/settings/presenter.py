@@ -58,6 +58,7 @@ class SettingsPresenter(QObject):
         self._shell, self._appearance, self._desk, self._window = shell, appearance, desk, window
         self._intents = Intents(intents.scope, self._tell)
         self.dialog = SettingsDialog(window)
+        self._policy_shown = False
         self._connect(intents)
         composer = shell.work.composing.composer
         composer.enter_sends = desk.settings.enter_sends
@@ -132,7 +133,13 @@ class SettingsPresenter(QObject):
         if room is None:
             return
         record = self._desk.registry.get(room.id)
-        self.dialog.policy.show_policy(policy_form(record.name, room.policy))
+        form, page = policy_form(record.name, room.policy), self.dialog.policy
+        keys = [field.key for group in form.groups for field in group.fields]
+        focused = next((key for key in keys if self._policy_shown and page.input(key).hasFocus()), "")
+        page.show_policy(form)
+        self._policy_shown = True
+        if focused:
+            page.input(focused).setFocus()  # the fields are made anew; who types goes on in the same one
         used = _last_uses(room)
         rules = [
             PermissionRow(rule.text, rule.text, _when(rule.saved), used.get(rule.text, _UNSEEN))
@@ -171,8 +178,10 @@ class SettingsPresenter(QObject):
         if used:
             await self._use(provider.name)
         await self._show_providers()
-        names = [one.name for one in self._desk.settings.providers]
-        self.dialog.providers.list.setCurrentRow(1 + names.index(provider.name))  # the demo model is first
+        names = [DEMO, *(one.name for one in self._desk.settings.providers)]
+        if provider.name not in names:
+            return  # removed meanwhile
+        self.dialog.providers.list.setCurrentRow(names.index(provider.name))
         lines = [CheckLine("Saved", "ok", provider.name)]
         if form.id not in ("", provider.name) and not form.key:
             lines.append(CheckLine("Key", "failed", f"It is kept for {form.id}: type it once more."))

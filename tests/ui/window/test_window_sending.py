@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.event import AssistantSpoke, MessageQueued, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.ui.chat.accessible import row_words
 from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
-from helix_desktop.ui.frame.rows import tokens_text
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
@@ -67,11 +67,11 @@ async def test_an_answer_never_begins_with_the_words_of_a_former_one(
     ):
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.use_server(server)
-        rig.type("Go")
-        for n in range(3):
-            await until(lambda n=n: _last_words(rig).endswith(f"Answer {n} begins"), f"answer {n} on screen")
+        rig.typed("Go")
+        for n, going_on in enumerate(go):
+            await _drawn(rig, f"Answer {n} begins")
             assert _last_words(rig).count("Answer") == 1
-            go[n].set()
+            going_on.set()
         await rig.turn_over()
         assert len(rig.rows(AssistantRow)) == 3
 
@@ -84,9 +84,9 @@ async def test_what_is_typed_meanwhile_is_shown_waiting_and_sent_afterwards(
     async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
-        rig.type("One")
+        rig.typed("One")
         await server.waiting.wait()
-        rig.type("Two")
+        rig.typed("Two")
         await until(rig.ahead, "the message waits in sight")
         assert rig.ahead() == ("Waiting to be sent: Two",)
         assert rig.composer.text() == ""
@@ -106,7 +106,7 @@ async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplicati
     async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
-        rig.type("Go")
+        rig.typed("Go")
         await until(lambda: rig.talk.partial, "a part of the answer")
         for _ in range(2):
             QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
@@ -127,7 +127,7 @@ async def test_a_message_that_cannot_be_kept_comes_back_into_the_composer(
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.room.store.close()
-        rig.type("Do not lose me")
+        rig.typed("Do not lose me")
         await until(lambda: rig.composer.text() == "Do not lose me", "the text is back")
         await until(lambda: rig.rows(NoticeRow), "the reason is told")
 
@@ -139,7 +139,7 @@ async def test_a_message_larger_than_the_window_is_refused_and_kept(
         await rig.open_folder("project")
         huge = "some words and 42 numbers; " * 4_000
         rig.composer.set_text(huge)
-        rig.type("")
+        rig.typed("")
         await until(lambda: "too large" in rig.banners(), "the refusal")
         assert rig.composer.text() == huge
         assert not rig.facts(UserSpoke)
@@ -155,7 +155,7 @@ async def test_a_server_that_is_down_is_told_and_retry_sends_again(
         async with ChatServer(in_turn(say("Here"))) as server:
             await rig.open_folder("project")
             await rig.use_server(server)
-        rig.type("Anybody?")
+        rig.typed("Anybody?")
         await until(lambda: rig.facts(TurnEnded), "the turn failed")
         await rig.turn_over()
         assert rig.facts(TurnEnded)[0].how == "failed"
@@ -168,6 +168,10 @@ async def test_a_server_that_is_down_is_told_and_retry_sends_again(
             rig.chat.view.action_triggered.emit(notice.key, "retry")
             await until(lambda: len(rig.facts(TurnEnded)) == 2, "the second try ended")
             assert rig.rows(AssistantRow)[-1].text == "Here"
+
+
+async def _drawn(rig: Rig, words: str) -> None:
+    await until(lambda: _last_words(rig).endswith(words), f"{words} on screen")
 
 
 def _last_words(rig: Rig) -> str:

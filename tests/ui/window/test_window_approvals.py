@@ -1,0 +1,120 @@
+"""Questions in the flow: once, always, deny, and rules taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.event import ApprovalGiven, ToolAnswered
+from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow
+from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+COMMAND = '{"command": "echo done > made.txt"}'
+
+
+def wants_to_run(request: dict[str, object]) -> Reply:
+    """A model that runs one command for each message, then says so."""
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    if messages[-1]["role"] == "user":
+        return Stream(Call("run_command", COMMAND, id=f"call{len(messages)}"))
+    return say("Ended.")
+
+
+async def _asked(rig: Rig, server: ChatServer) -> None:
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.use_server(server)
+
+
+async def test_once_runs_it_and_asks_again_next_time(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        assert not (tmp_path / "project" / "made.txt").exists()
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
+        asked = await rig.decide("once")
+        assert "echo done > made.txt" in asked.detail
+        assert "echo done > made.txt" in asked.rule
+        await rig.turn_over()
+        assert (tmp_path / "project" / "made.txt").exists()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+
+        rig.typed("Again")
+        await rig.decide("once")
+        await rig.turn_over()
+        assert [one.decision for one in rig.facts(ApprovalGiven)] == ["once", "once"]
+
+
+async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        asked = await rig.decide("always")
+        await rig.turn_over()
+        assert [rule.text for rule in rig.opened.desk.registry.get(rig.room.id).rules] == [asked.rule]
+
+        await rig.say("Again")
+        assert rig.facts(ApprovalGiven)[-1].rule == asked.rule
+        await rig.opened.settings.show("permissions")
+        page = rig.opened.settings.dialog.permissions
+        rig.press("Revoke", page)
+        assert rig.opened.desk.registry.get(rig.room.id).rules == ()
+        rig.opened.settings.dialog.close()
+
+        rig.typed("Once more")
+        await rig.decide("deny")
+        await rig.turn_over()
+
+
+async def test_deny_is_told_to_the_model_and_nothing_runs(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await rig.decide("deny")
+        await rig.turn_over()
+        assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
+        assert rig.facts(ToolAnswered)[0].outcome == "denied"
+        assert "did not allow" in server.bodies[-1]["messages"][-1]["content"]
+        assert not (tmp_path / "project" / "made.txt").exists()
+
+
+async def test_a_question_waits_while_another_workspace_is_on_screen(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        first = rig.room.id
+        rig.typed("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await rig.open_folder("other")
+        rig.window.commands.switch_workspace.trigger()
+        badges = {row.id: row.badge for row in rig.window.switcher.found()}
+        assert badges[first] == "waiting"
+        rig.window.switcher.hide()
+        assert not rig.rows(ApprovalRow)
+
+        await rig.opened.shell.open_workspace(first)
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
+        await rig.decide("once")
+        await rig.turn_over()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+
+
+async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await asyncio.wait_for(rig.talk.stop(), 5)
+        await rig.turn_over()
+        assert not rig.rows(ApprovalRow)
+        assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]

@@ -1,0 +1,177 @@
+"""Sweeps, handovers, their undo, and recall, seen on every screen at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.event import HandoverFailed, HandoverMade, SweepMade, ToolAnswered, UserSpoke
+from helix_desktop.context.window import marker_of
+from helix_desktop.ui.cache_browser.rows import CacheFilter
+from helix_desktop.ui.cache_browser.source import RoomSource
+from helix_desktop.ui.chat.rows import DividerRow, ToolRow, UserRow
+from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(8)}
+BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain": 0.0}
+
+
+def reads_all() -> ChatServer:
+    """A model that reads eight files one after the other, then answers shortly for ever."""
+    reads = [Stream(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
+    return ChatServer(in_turn(*reads, say("All read.")))
+
+
+async def _read_all(rig: Rig, server: ChatServer, **policy: object) -> None:
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**policy)
+    await rig.say("Read everything")
+
+
+async def _states(rig: Rig) -> dict[str, str]:
+    """The state of every cached output, as the cache browser shows it."""
+    source = RoomSource(rig.room, lambda: rig.talk.session.transcript)
+    ids = await source.ids(CacheFilter())
+    rows = await source.rows([ids[at : at + 32].hex() for at in range(0, len(ids), 32)])
+    return {row.target: row.state for row in rows}
+
+
+def _badges(rig: Rig) -> dict[str, str]:
+    return {row.target: row.badge for row in rig.rows(ToolRow)}
+
+
+async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp_path: Path) -> None:
+    sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
+    async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **sweeps)
+        swept = rig.facts(SweepMade)[0]
+        used = rig.talk.measure()[1].used
+        assert _badges(rig)["part0.txt"] == "cached"
+        assert _badges(rig)["part7.txt"] == "in window"
+        assert (await _states(rig))["part0.txt"] == "marker"
+        divider = rig.rows(DividerRow)[0]
+        assert divider.actions == ("view", "undo")
+        assert f"{len(swept.masked)} output" in divider.text
+
+        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        await until(lambda: rig.rows(DividerRow)[0].undone, "the sweep undone in the chat")
+        await rig.turn_over()
+        assert _badges(rig)["part0.txt"] == "in window"
+        assert (await _states(rig))["part0.txt"] == "in window"
+        assert rig.talk.measure()[1].used > used
+
+        rig.window.show_page("timeline")
+        rig.screens.timeline.redo_requested.emit(divider.event_seq)
+        await until(lambda: not rig.rows(DividerRow)[0].undone, "the sweep holds again")
+        await rig.turn_over()
+        assert _badges(rig)["part0.txt"] == "cached"
+        assert rig.talk.measure()[1].used == used
+        assert await rig.stored() == rig.talk.session.log
+
+
+async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, tmp_path: Path) -> None:
+    async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **BY_HAND)
+        await rig.say("And now?")
+        before = rig.talk.measure()
+        rig.window.commands.compact_now.trigger()
+        await until(lambda: rig.facts(HandoverMade), "the handover")
+        await rig.turn_over()
+        after = rig.talk.measure()
+        assert after[1].used < before[1].used
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
+        assert "handed over" in divider.text
+        assert _badges(rig)["part0.txt"] == "handed over"
+        assert (await _states(rig))["part0.txt"] == "handed over"
+
+        rig.chat.view.action_triggered.emit(divider.key, "view")
+        assert rig.window.page() == "timeline"
+        await until(lambda: rig.screens.timeline.card_widget(divider.event_seq), "the handover's card")
+        source = next(
+            s for part in rig.facts(HandoverMade)[0].sections for b in part.bullets for s in b.sources
+        )
+        rig.screens.timeline.source_clicked.emit(source)
+        assert rig.window.page() == "chat"
+
+        rig.window.commands.undo_compaction.trigger()
+        await until(lambda: any(row.undone for row in rig.rows(DividerRow)), "undone")
+        await rig.turn_over()
+        assert rig.talk.measure()[0] == before[0]
+        assert _badges(rig)["part0.txt"] == "in window"
+        rig.opened.shell.history.redo(divider.event_seq)
+        await until(lambda: not any(row.undone for row in rig.rows(DividerRow)), "redone")
+        assert rig.talk.measure()[0] == after[0]
+
+
+async def test_recall_goes_along_with_the_message_whole_or_by_lines(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server)
+        digest = rig.output("read_file").digest
+        rig.opened.shell.history.show_digest(digest)
+        assert rig.window.page() == "cache"
+        await until(lambda: rig.screens.cache.preview.digest == digest, "the preview")
+        rig.screens.cache.recall_requested.emit(digest, 2, 4)
+        await until(lambda: rig.window.page() == "chat", "back in the chat")
+        await until(rig.composer.editor.hasFocus, "ready to type")
+        await rig.say("These lines?")
+        said = rig.facts(UserSpoke)[-1]
+        assert len(said.attachments) == 1
+        assert said.attachments[0].text == "\n".join(["line of part 7 with some words"] * 3)
+        assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0]
+        assert said.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
+
+        rig.screens.cache.recall_requested.emit(digest, 0, 0)
+        await until(rig.attachments, "the chip")
+        await rig.say("And whole?")
+        assert rig.facts(UserSpoke)[-1].attachments[0].text.encode() == await rig.room.store.get(digest)
+        assert not rig.attachments()
+
+
+async def test_verify_tells_its_outcome(qapp: QApplication, tmp_path: Path) -> None:
+    async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server)
+        entries = (await rig.room.store.totals()).entries
+        rig.screens.cache.verify_all_requested.emit()
+        await until(lambda: f"All {entries} entries are sound" in rig.banners(), "the outcome")
+
+
+async def test_three_failed_handovers_raise_a_banner_that_goes_with_the_next_good_one(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **BY_HAND)
+        await rig.say("And now?")
+        for _ in range(3):
+            await rig.talk.session.record(HandoverFailed("A handover failed.", "The model said nothing."))
+        assert "Handovers have stopped" in rig.banners()
+        first = rig.room.id
+        await rig.open_folder("other")
+        assert "Handovers have stopped" not in rig.banners()
+        await rig.opened.shell.open_workspace(first)
+        assert "Handovers have stopped" in rig.banners()
+
+        rig.window.commands.compact_now.trigger()
+        await until(lambda: rig.facts(HandoverMade), "a handover")
+        await until(lambda: "Handovers have stopped" not in rig.banners(), "the banner gone")
+
+
+async def test_the_preview_is_the_request(qapp: QApplication, tmp_path: Path) -> None:
+    sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once"}
+    async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **sweeps)
+        rig.screens.inspector.preview_requested.emit()
+        shown = rig.screens.inspector.page.text
+        masked = rig.talk.session.transcript.item(rig.facts(SweepMade)[0].masked[0])
+        assert masked is not None
+        assert isinstance(masked.event, ToolAnswered)
+        marker = marker_of(masked.event)
+        await until(lambda: marker in shown.toPlainText(), "the marker in the request")
+        assert "== system" in shown.toPlainText()

@@ -1,0 +1,153 @@
+"""Settings that take effect: providers against a real server, policy, theme, keys of the keyboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+
+from helix_desktop.context.event import AssistantSpoke, SweepMade, TurnEnded
+from helix_desktop.ui.settings.rows import ProviderForm
+from tests.support.chat_server import ChatServer, error, in_turn, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def _form(server: ChatServer, **changed: str) -> ProviderForm:
+    given = {"id": "", "name": "My Box", "base_url": server.base_url, "model": "small", "key": "sesame"}
+    fields = {**given, **changed}
+    return ProviderForm(
+        fields["id"], fields["name"], fields["base_url"], fields["model"], 32_000, 1_000, fields["key"]
+    )
+
+
+def _checks(rig: Rig) -> str:
+    """The lines below the fields: name, state, what was found."""
+    editor = rig.opened.settings.dialog.providers.editor
+    names = [one.accessibleName() for one in editor.findChildren(QWidget) if not one.isHidden()]
+    return "\n".join(name for name in names if ": " in name)
+
+
+async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.opened.settings.show("providers")
+        page = rig.opened.settings.dialog.providers
+        page.editor.models_requested.emit(_form(server, model="", name=""))
+        await until(lambda: "2 offered" in _checks(rig), "the list of models")
+
+        page.editor.test_requested.emit(_form(server))
+        await until(lambda: "Streaming: ok. it said: ready" in _checks(rig), "the test")
+        assert server.requests[-1].headers["authorization"] == "Bearer sesame"
+
+        page.editor.saved.emit(_form(server))
+        await until(lambda: "Saved: ok. my-box" in _checks(rig), "saved")
+        assert rig.opened.desk.settings.provider("my-box") is not None
+        saved = (tmp_path / "data" / "settings.toml").read_text()
+        assert "my-box" in saved
+        assert "sesame" not in saved
+
+        page.editor.use_requested.emit("my-box")
+        await until(lambda: rig.talk.model.label == "my-box/small", "in use")
+        rig.opened.settings.dialog.close()
+        await rig.say("Hello")
+        assert rig.facts(AssistantSpoke)[0].model == "my-box/small"
+
+
+async def test_a_provider_that_goes_leaves_no_workspace_without_a_model(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        editor = rig.opened.settings.dialog.providers.editor
+        editor.saved.emit(_form(server))
+        await until(lambda: rig.opened.desk.settings.providers, "saved")
+        editor.use_requested.emit("my-box")
+        await until(lambda: rig.talk.model.label == "my-box/small", "in use")
+        editor.saved.emit(_form(server, id="my-box", name="Other"))
+        await until(lambda: rig.talk.model.label == "other/small", "renamed")
+        assert rig.opened.desk.registry.get(rig.room.id).model == "other/small"
+        editor.remove_requested.emit("other")
+        await until(lambda: rig.talk.model.demo, "the demo model again")
+        assert rig.opened.desk.settings.model == ""
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert rig.talk.model.demo
+
+
+async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplication, tmp_path: Path) -> None:
+    refusal = error(401, "Incorrect API key provided", "invalid_api_key")
+    async with ChatServer(in_turn(refusal)) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.opened.settings.show("providers")
+        editor = rig.opened.settings.dialog.providers.editor
+        editor.test_requested.emit(_form(server))
+        await until(lambda: "Streaming: failed" in _checks(rig), "the refusal")
+        assert "sesame" not in _checks(rig)
+        editor.test_requested.emit(_form(server, base_url="not an address"))
+        await until(lambda: "Give a web address" in _checks(rig), "the address is marked")
+        editor.saved.emit(_form(server))
+        await until(lambda: "Saved: ok" in _checks(rig), "saved")
+        for taken in ("my box", "demo"):
+            editor.saved.emit(_form(server, name=taken))
+            await until(lambda: "already" in _checks(rig), "the name is taken")
+            editor.show_checks(())
+
+        await rig.use_server(server)
+        await rig.say("Hello")
+        assert rig.facts(TurnEnded)[0].how == "failed"
+        assert "Incorrect API key" in rig.facts(TurnEnded)[0].why
+
+
+async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.opened.settings.show("policy")
+        page = rig.opened.settings.dialog.policy
+        entry = page.input("protect_steps")
+        assert isinstance(entry, QLineEdit)
+        rig.opened.settings.dialog.activateWindow()
+        entry.setFocus()
+        await until(entry.hasFocus, "the keyboard in the field")
+        entry.selectAll()
+        QTest.keyClicks(entry, "3")
+        entry.editingFinished.emit()
+        assert rig.room.policy.protect_steps == 3
+        assert page.input("protect_steps").hasFocus()
+        page.changed.emit({"handover_at": 0.5})
+        await until(lambda: "compacts in ~10.7k" in rig.window.top_bar.gauge.accessibleName(), "the gauge")
+        page.changed.emit({"sweep_min": 30_000})
+        assert "was not changed" in rig.banners()
+        assert rig.room.policy.sweep_min == 2_000
+        rig.opened.settings.dialog.close()
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.open_workspace(identity)
+        assert (rig.room.policy.protect_steps, rig.room.policy.handover_at) == (3, 0.5)
+        rig.opened.settings.dialog.policy.profile_chosen.emit("plain")
+        assert rig.room.policy.sweep == "at once"
+        assert rig.room.policy.protect_steps == 10
+        assert not rig.facts(SweepMade)
+
+
+async def test_theme_text_size_and_enter_are_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.commands.theme_dark.trigger()
+        rig.window.commands.zoom_in.trigger()
+        bigger = rig.front.appearance.text_px
+        rig.opened.settings.dialog.appearance.enter_sends_chosen.emit(False)
+        await until(lambda: not rig.opened.desk.settings.enter_sends, "kept")
+        rig.typed("first")
+        rig.typed("second", send=False)
+        assert rig.composer.text() == "first\nsecond"
+        await until(lambda: rig.opened.desk.settings.theme == "dark", "the theme is kept")
+
+    async with opened_window(qapp, tmp_path) as rig:
+        assert rig.front.appearance.mode == "dark"
+        assert rig.front.appearance.text_px == bigger
+        assert not rig.composer.enter_sends

@@ -1,0 +1,154 @@
+"""Two workspaces and several sessions in one window."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.errors import DigestUnknown
+from helix_desktop.context.event import TurnEnded
+from helix_desktop.ui.chat.rows import AssistantRow, ToolRow, UserRow
+from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, in_turn, say
+from tests.support.window_rig import opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_a_turn_goes_on_unseen_and_is_whole_when_one_comes_back(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    held = Stream(Text("One "), Wait(go), Text("two"), Call("list_directory", "{}"))
+    async with ChatServer(in_turn(held, say("Three"))) as server, opened_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first", {"a.txt": "words"})
+        await rig.use_server(server)
+        rig.typed("Go")
+        await until(lambda: rig.talk.partial == "One ", "the beginning")
+        talk = rig.talk
+        await rig.open_folder("second")
+        assert not rig.rows(UserRow)
+        assert not rig.composer.running
+        assert talk.running
+
+        await rig.opened.shell.open_workspace(first)
+        assert rig.composer.running
+        live = [row for row in rig.rows(AssistantRow) if row.streaming]
+        assert [row.text for row in live] == ["One "]
+
+        await rig.opened.shell.open_workspace(
+            next(one.id for one in rig.opened.desk.registry.listed() if one.id != first)
+        )
+        go.set()
+        await until(lambda: not talk.running, "the unseen turn ended")
+        await rig.opened.shell.open_workspace(first)
+        assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+        assert not rig.composer.running
+
+
+async def test_two_quick_switches_end_where_the_last_one_went(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first", {"README.md": "# First"})
+        await rig.say("What is the first?")
+        second = await rig.open_folder("second", {"README.md": "# Second"})
+        await rig.say("What is the second?")
+        shell = rig.opened.shell
+        for wanted, words in ((first, "What is the first?"), (second, "What is the second?")):
+            other = second if wanted == first else first
+            await asyncio.gather(
+                shell.open_workspace(wanted), shell.open_workspace(other), shell.open_workspace(wanted)
+            )
+            assert rig.room.id == wanted == shell.active
+            assert [row.text for row in rig.rows(UserRow)] == [words]
+            assert rig.window.sidebar.list.sessions()[0].title == words
+
+
+async def test_drafts_belong_to_their_session_and_survive_a_restart(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first")
+        await rig.say("Hello")
+        rig.typed("half a thought", send=False)
+        await rig.opened.shell.new_session()
+        assert rig.composer.text() == ""
+        rig.typed("another", send=False)
+        await rig.open_folder("second")
+        assert rig.composer.text() == ""
+        await rig.opened.shell.open_workspace(first)
+        assert rig.composer.text() == "another"
+        saved = {one.title: one.id for one in await rig.room.sessions()}
+        await rig.opened.shell.open_session(saved["Hello"])
+        assert rig.composer.text() == "half a thought"
+        rig.front.appearance.set_mode("dark")
+        rig.window.resize(700, 600)
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert rig.room.id == first
+        assert rig.composer.text() == "half a thought"
+        assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
+        assert rig.front.appearance.mode == "dark"
+        assert (rig.window.width(), rig.window.height()) == (700, 600)
+
+
+async def test_words_typed_while_a_draft_loads_are_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first")
+        await rig.say("Hello")
+        rig.typed("draft", send=False)
+        old = rig.talk.session.id
+        await rig.opened.shell.new_session()
+        switching = asyncio.ensure_future(rig.opened.shell.open_session(old))  # noqa: TID251  test's own
+        await until(lambda: rig.talk.session.id == old, "the other session is on its way")
+        rig.typed(" typed", send=False)
+        await switching
+        assert rig.composer.text() == "draft typed"
+
+
+async def test_a_key_held_down_begins_one_session(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await asyncio.gather(*(rig.opened.shell.new_session() for _ in range(5)))
+        assert len(await rig.room.sessions()) == 1
+        await rig.say("Hello")
+        await rig.opened.shell.new_session()
+        assert len(await rig.room.sessions()) == 2
+
+
+async def test_nothing_of_one_workspace_is_reached_from_the_other(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first", {"README.md": "# Secret of the first"})
+        await rig.say("Look")
+        digest = rig.output("read_file").digest
+        entries = await rig.room.store.totals()
+        assert entries.entries > 0
+        await rig.open_folder("second", {"other.txt": "words"})
+        rig.window.show_page("cache")
+        await until(rig.screens.cache.nothing.isVisible, "an empty cache")
+        with pytest.raises(DigestUnknown):
+            await rig.room.attach(digest)
+        assert await rig.room.store.find(digest[:12]) == []
+        assert rig.window.sidebar.list.total() == 1
+
+
+async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    held = in_turn(Stream(Text("Half"), Wait(asyncio.Event())))
+    async with ChatServer(held) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("Go")
+        await until(lambda: rig.talk.partial == "Half", "a part of the answer")
+    async with ChatServer(in_turn(say("Whole"))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert [row.text for row in rig.rows(AssistantRow)] == ["Half"]
+        assert len(rig.facts(TurnEnded)) == 1
+        await rig.use_server(server)
+        await rig.say("Go on")
+        assert rig.rows(AssistantRow)[-1].text == "Whole"
+        assert await rig.stored() == rig.talk.session.log

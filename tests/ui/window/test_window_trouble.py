@@ -1,0 +1,95 @@
+"""What goes wrong around a window: each told where it happened, and nothing lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.ui.chat.rows import AssistantRow, UserRow
+from helix_desktop.ui.dialogs import Question
+from tests.support.window_rig import opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_a_missing_folder_is_told_and_can_be_located(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.say("Look")
+
+    (tmp_path / "project").rename(tmp_path / "moved")
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert rig.window.missing.isVisible()
+        rig.window.commands.switch_workspace.trigger()
+        assert [row.badge for row in rig.window.switcher.found()] == ["missing"]
+        rig.window.switcher.hide()
+        rig.opened.desk.registry.relocate(identity, tmp_path / "moved")
+        await rig.opened.shell.open_workspace(identity)
+        assert not rig.window.missing.isVisible()
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def test_a_workspace_in_use_elsewhere_is_told_and_opens_when_it_is_free(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first", {"README.md": "# First"})
+        await rig.say("Look")
+        second = await rig.open_folder("second")
+
+    async with opened_window(qapp, tmp_path) as rig:
+        folder = rig.opened.desk.registry.store_folder(first)
+        other = await LevelStore.open(folder, first)
+        await rig.opened.shell.open_workspace(first)
+        assert "is open here already" in rig.banners()
+        assert rig.opened.shell.work.conversation is None
+        await rig.opened.shell.open_workspace(second)
+        assert "is open here already" not in rig.banners()
+        await other.close()
+        await rig.opened.shell.open_workspace(first)
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def test_damaged_settings_are_told_and_work_goes_on(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.say("Look")
+    (tmp_path / "data" / "settings.toml").write_text("theme = [broken")
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        await until(lambda: "settings.toml is damaged" in rig.banners(), "the banner")
+        assert (tmp_path / "data" / "settings.damaged-1.toml").read_text() == "theme = [broken"
+        assert rig.rows(AssistantRow)
+
+
+async def test_a_model_that_no_longer_exists_does_not_shut_a_workspace(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.say("Look")
+        rig.opened.desk.registry.change(identity, model="gone/model")
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert "There is no provider gone" in rig.banners()
+        rig.opened.settings.dialog.providers.editor.use_requested.emit("demo")
+        await until(lambda: rig.opened.desk.registry.get(identity).model == "demo/offline", "the demo model")
+        await rig.opened.shell.open_workspace(identity)
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+        assert "There is no provider gone" not in rig.banners()
+
+
+async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.say("Look")
+        rig.window.rail.remove_requested.emit(rig.room.id)
+        await until(lambda: rig.window.findChildren(Question), "a question")
+        rig.press("Remove", rig.window.findChildren(Question)[0])
+        await until(rig.window.welcome.isVisible, "the welcome page")
+        await rig.opened.shell.open_folder(tmp_path / "project")
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
