@@ -144,8 +144,8 @@ class ChatRows:
         for seq, row in self._dividers.items():
             undone = not after.holds(seq)
             if undone != row.undone:
-                actions = ("view", "redo") if undone else ("view", "undo")
-                self._dividers[seq] = replace(row, undone=undone, actions=actions)
+                way = ("undo",) if after.can_undo(seq) else ("redo",) if after.can_redo(seq) else ()
+                self._dividers[seq] = replace(row, undone=undone, actions=("view", *way))
                 changed.append(self._dividers[seq])
         return changed
 

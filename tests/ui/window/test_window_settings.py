@@ -111,6 +111,7 @@ async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_p
         entry = page.input("protect_steps")
         assert isinstance(entry, QLineEdit)
         rig.opened.settings.dialog.activateWindow()
+        await until(rig.opened.settings.dialog.isActiveWindow, "the dialog in front")
         entry.setFocus()
         await until(entry.hasFocus, "the keyboard in the field")
         entry.selectAll()
