@@ -90,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 _NETWORK = pytest.StashKey[_Network]()
+_LITTERED = pytest.StashKey[bool]()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -114,6 +115,22 @@ def _new_qt_loop() -> asyncio.AbstractEventLoop:
     # The factory takes no arguments; pytest-qt's qapp has made the application by now.
     loop: asyncio.AbstractEventLoop = QEventLoop(QApplication.instance())  # noqa: TID251 - see above
     return loop
+
+
+@pytest.fixture(autouse=True)
+def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let no Qt object die on a worker thread: its timers would end the process (see app.garbage).
+
+    What a test with Qt leaves is collected before the next test, when its event loop is gone as well.
+    """
+    if request.config.stash.get(_LITTERED, False):
+        gc.collect()
+    uses_qt = "qapp" in request.fixturenames
+    request.config.stash[_LITTERED] = uses_qt
+    if uses_qt:
+        gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

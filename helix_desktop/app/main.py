@@ -21,7 +21,7 @@ TRACE_FILE = "window.open"  # there while a window has the data directory, and a
 
 def show_window(given: argparse.Namespace) -> int:
     """Run the window until it is closed; a second start shows the first window instead."""
-    gc.disable()  # what a start makes stays, so looking for garbage is waste; running.py turns it on again
+    gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
     app = QApplication(sys.argv[:1])
     name_application(app)
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 from pathlib import Path
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.app.crash import close_logs, open_logs
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.front import Front, front_of
+from helix_desktop.app.garbage import MainThreadGarbage
 from helix_desktop.app.models import DEMO_PAUSE_S
 from helix_desktop.app.screens import build_screens
 from helix_desktop.app.single_instance import SAMPLE_WISH, SingleInstance
@@ -54,8 +54,6 @@ async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str 
     for name in ("SIGINT", "SIGTERM"):
         asyncio.get_running_loop().add_signal_handler(getattr(signal, name), stop.set)
     desk, shell, _ = open_desk(data, front)
-    gc.freeze()
-    gc.enable()
     instance.woken.connect(lambda text: _wake(front, shell, text))
     front.intents.start(_begin(shell, wish), "begin")
     front.intents.start(
@@ -77,6 +75,7 @@ def open_desk(data: DataDir, front: Front, pause_s: float = DEMO_PAUSE_S) -> Ope
     """Make the desk and the screens, and bind the window to them."""
     desk = Desk(data, os.environ, pause_s=pause_s)
     shell = Shell(front.window, build_screens(front), front.intents, desk)
+    MainThreadGarbage(front.window)
     settings = SettingsPresenter(front.window, shell, front.appearance, front.intents, desk)
     return Opened(desk, shell, settings)
 
