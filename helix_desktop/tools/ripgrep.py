@@ -10,6 +10,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from helix_desktop.context.errors import ToolError
@@ -28,11 +29,20 @@ def find_ripgrep() -> Path | None:
     frozen = getattr(sys, "_MEIPASS", "")
     if frozen:
         folders[:0] = [Path(frozen), Path(frozen) / "bin"]
-    for folder in folders:
-        if (folder / _NAME).is_file():
-            return folder / _NAME
+    for place in (*(folder / _NAME for folder in folders), *_installed()):
+        if place.is_file():
+            return place
     system = shutil.which("rg")
     return Path(system) if system else None
+
+
+def _installed() -> list[Path]:
+    """Where the ripgrep package says that it put the program: an environment may lend another one's packages."""
+    try:
+        files = distribution("ripgrep").files or ()
+    except PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())).resolve() for file in files if file.name == _NAME]
 
 
 class Ripgrep:
