@@ -53,6 +53,21 @@ async def until(holds: Callable[[], object], what: str) -> None:
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
+def press(inside: QWidget, button: str) -> None:
+    """Click a visible button by its words."""
+    buttons = inside.findChildren(QPushButton)
+    found = [one for one in buttons if one.text() == button and not one.isHidden()]
+    assert found, f"there is no button {button}"
+    QTest.mouseClick(found[0], Qt.MouseButton.LeftButton)
+
+
+def _project(place: Path, files: Mapping[str, str]) -> Path:
+    place.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        (place / path).write_text(text, encoding="utf-8")
+    return place
+
+
 @dataclass(frozen=True, repr=False)
 class Rig:
     """A shown window, and what a person finds in it."""
@@ -95,18 +110,9 @@ class Rig:
         assert room is not None, "no workspace is on screen"
         return room
 
-    def project(self, name: str, files: Mapping[str, str]) -> Path:
-        """A folder with text files; made when it is not there."""
-        place = self.folder / name
-        for path, text in files.items():
-            (place / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / path).write_text(text, encoding="utf-8")
-        place.mkdir(parents=True, exist_ok=True)
-        return place
-
     async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
         """Open a project with a new session; the workspace's id."""
-        await self.opened.shell.open_folder(self.project(name, files or {}))
+        await self.opened.shell.open_folder(_project(self.folder / name, files or {}))
         await self.opened.shell.new_session()
         return self.room.id
 
@@ -175,13 +181,6 @@ class Rig:
         """All words of the banners that stand."""
         cards = self.window.banners.findChildren(QFrame)
         return "\n".join(card.accessibleName() for card in cards if card.accessibleName())
-
-    def press(self, button: str, inside: QWidget | None = None) -> None:
-        """Click a visible button by its words."""
-        buttons = (inside or self.window).findChildren(QPushButton)
-        found = [one for one in buttons if one.text() == button and not one.isHidden()]
-        assert found, f"there is no button {button}"
-        QTest.mouseClick(found[0], Qt.MouseButton.LeftButton)
 
     async def decide(self, decision: str) -> ApprovalRow:
         """Wait for a question in the chat and answer it; the question."""

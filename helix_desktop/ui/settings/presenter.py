@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import re
+from collections.abc import Callable, Coroutine
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from PySide6.QtCore import QObject, qVersion
@@ -59,6 +62,7 @@ class SettingsPresenter(QObject):
         self._intents = Intents(intents.scope, self._tell)
         self.dialog = SettingsDialog(window)
         self._policy_shown = False
+        self._changing = asyncio.Lock()
         self._connect(intents)
         composer = shell.work.composing.composer
         composer.enter_sends = desk.settings.enter_sends
@@ -79,11 +83,13 @@ class SettingsPresenter(QObject):
     def _connect(self, intents: Intents) -> None:
         start = self._intents.start
         editor = self.dialog.providers.editor
-        editor.saved.connect(lambda form: start(self._save(form), "save provider"))
+        editor.saved.connect(lambda form: self._change(lambda: self._save(form), "save provider"))
         editor.test_requested.connect(lambda form: start(self._test(form), "test provider"))
         editor.models_requested.connect(lambda form: start(self._list(form), "list models"))
-        editor.remove_requested.connect(lambda name: start(self._remove(name), "remove provider"))
-        editor.use_requested.connect(lambda name: start(self._use(name), "use provider"))
+        editor.remove_requested.connect(
+            lambda name: self._change(lambda: self._remove(name), "remove provider")
+        )
+        editor.use_requested.connect(lambda name: self._change(lambda: self._use(name), "use provider"))
         self.dialog.appearance.mode_chosen.connect(self._appearance.set_mode)
         self.dialog.appearance.text_px_chosen.connect(self._appearance.set_text_px)
         self.dialog.appearance.enter_sends_chosen.connect(
@@ -96,6 +102,15 @@ class SettingsPresenter(QObject):
         self.dialog.permissions.revoke_requested.connect(self._revoke)
         self._appearance.changed.connect(lambda theme: retint(self.dialog, theme))
         self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
+
+    def _change(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Begin a change of the providers; one at a time, in the order they were asked for."""
+
+        async def in_turn() -> None:
+            async with self._changing:
+                await work()
+
+        self._intents.start(in_turn(), name)
 
     def _tell(self, error: HelixError) -> None:
         """Errors of this window stand in it."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
 from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
-from tests.support.window_rig import Rig, opened_window, until
+from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -66,7 +66,7 @@ async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
         assert rig.facts(ApprovalGiven)[-1].rule == asked.rule
         await rig.opened.settings.show("permissions")
         page = rig.opened.settings.dialog.permissions
-        rig.press("Revoke", page)
+        press(page, "Revoke")
         assert rig.opened.desk.registry.get(rig.room.id).rules == ()
         rig.opened.settings.dialog.close()
 

@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, Tool
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, in_turn, say
-from tests.support.window_rig import Rig, opened_window, until
+from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -27,7 +27,7 @@ async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication,
         await until(rig.ahead, "a message is proposed")
         assert "Get to know this project" in rig.ahead()[0]
 
-        rig.press("Send this")
+        press(rig.chat, "Send this")
         assert rig.composer.editor.hasFocus()
         await until(lambda: rig.facts(TurnEnded), "the turn ended")
         await rig.turn_over()

@@ -102,7 +102,7 @@ async def test_words_typed_while_a_draft_loads_are_kept(qapp: QApplication, tmp_
         rig.typed("draft", send=False)
         old = rig.talk.session.id
         await rig.opened.shell.new_session()
-        switching = asyncio.ensure_future(rig.opened.shell.open_session(old))  # noqa: TID251  test's own
+        switching = asyncio.ensure_future(rig.opened.shell.open_session(old))  # noqa: TID251 - awaited below
         await until(lambda: rig.talk.session.id == old, "the other session is on its way")
         rig.typed(" typed", send=False)
         await switching

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.ui.chat.rows import AssistantRow, UserRow
 from helix_desktop.ui.dialogs import Question
-from tests.support.window_rig import opened_window, until
+from tests.support.window_rig import opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -89,7 +89,7 @@ async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path:
         await rig.say("Look")
         rig.window.rail.remove_requested.emit(rig.room.id)
         await until(lambda: rig.window.findChildren(Question), "a question")
-        rig.press("Remove", rig.window.findChildren(Question)[0])
+        press(rig.window.findChildren(Question)[0], "Remove")
         await until(rig.window.welcome.isVisible, "the welcome page")
         await rig.opened.shell.open_folder(tmp_path / "project")
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
