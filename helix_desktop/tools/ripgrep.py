@@ -37,7 +37,7 @@ def find_ripgrep() -> Path | None:
 
 
 def _installed() -> list[Path]:
-    """Where the ripgrep package says that it put the program: an environment may lend another one's packages."""
+    """Where the ripgrep package says it put the program: environments may lend each other's packages."""
     try:
         files = distribution("ripgrep").files or ()
     except PackageNotFoundError:
