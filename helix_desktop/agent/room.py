@@ -88,10 +88,13 @@ class Room:
             await self.use(self._model)
         log = await self.store.events(session)
         transcript = await asyncio.to_thread(Transcript, log)
+        listed = {one.id: one for one in await self.store.sessions()}
         if session in self._open:
             return self._open[session]
         scope = TaskScope()
         opened = Session(session, self.store, self._parts.clock, scope, log, transcript)
+        if session in listed:
+            opened.take_figures(listed[session])
         conversation = Conversation(opened, scope, self._parts, self._settings)
         self._open[session] = conversation
         opened.listen(lambda update: self._tell(session, update))

@@ -53,6 +53,10 @@ class Session:
         self._pending: set[asyncio.Task[list[Recorded] | HelixError]] = set()
         self._listeners: list[Listener] = []
 
+    def take_figures(self, known: SessionSummary) -> None:
+        """Go on with the figures that the list shows, until they are measured again."""
+        self.used, self.window, self.model = known.used, known.window, known.model
+
     async def record(
         self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
     ) -> list[Recorded]:

@@ -88,6 +88,20 @@ async def test_a_session_cut_off_anywhere_opens_and_goes_on() -> None:
         await _goes_on(rig, room)
 
 
+async def test_the_list_keeps_its_figures_over_a_crash() -> None:
+    """Marking a turn as interrupted must not take model and use from the session's line in the list."""
+    rig = await a_rich_session()
+    (before,) = await rig.store.sessions()
+    length = max(one.seq for one in rig.talk.session.log if isinstance(one.event, AssistantSpoke))
+    store = await cut_at(rig, length)
+    await store.commit("s", summary=msgspec.structs.replace(before, id="s"))
+    await rig.new_room(store, POLICY).open("s")
+    (after,) = await store.sessions()
+    assert (after.used, after.window, after.model) == (before.used, before.window, before.model)
+    assert before.used > 0
+    assert before.model
+
+
 def _in_a_turn(log: list[Recorded]) -> bool:
     bounds = [one.event for one in log if isinstance(one.event, UserSpoke | TurnEnded)]
     return bool(bounds) and isinstance(bounds[-1], UserSpoke)
