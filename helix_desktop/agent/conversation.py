@@ -183,6 +183,7 @@ class Conversation:
         await self.session.record(SessionRenamed(title))
 
     async def close(self) -> None:
-        """End whatever runs, and wait for it."""
+        """End whatever runs, and wait for it; a turn that is cut off can be continued at the next start."""
+        self._engine.cut_off = "interrupted"
         await self.stop()
         await self._scope.close()

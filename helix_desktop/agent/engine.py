@@ -20,6 +20,7 @@ from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
     Attachment,
+    Ended,
     SessionRenamed,
     SweepMade,
     SweepReason,
@@ -59,6 +60,7 @@ class Engine:
         self._counter, self._clock, self._scope, self._settings = counter, clock, scope, settings
         self.partial = ""
         self.opened = asyncio.Event()  # set when the person's words are on record, or could not be
+        self.cut_off: Ended = "stopped"  # what a cancelled turn ended by; closing the app interrupts it
         self._compaction: asyncio.Task[None] | None = None
 
     async def run_turn(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> TurnEnded:
@@ -79,7 +81,7 @@ class Engine:
             await self._steps()
             return await self._end(TurnEnded("done"))
         except asyncio.CancelledError:
-            await self._end(TurnEnded("stopped"))
+            await self._end(TurnEnded(self.cut_off))
             raise
         except HelixError as error:
             return await self._end(TurnEnded("failed", error.what, error.why, error.fix))

@@ -56,9 +56,9 @@ async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str 
     desk, shell, _ = open_desk(data, front)
     instance.woken.connect(lambda text: _wake(front, shell, text))
     front.intents.start(_begin(shell, wish), "begin")
-    front.intents.start(
-        desk.counter.load(), "vocabulary"
-    )  # stops all threads for a moment: now, not at a key
+    # It stops all threads for a moment: better now than at a key.
+    front.intents.start(desk.counter.load(), "vocabulary")
+    front.appearance.changed.connect(lambda _: front.intents.start(_keep_look(front), "keep look"))
     await stop.wait()
     await end(front, shell, desk)
 
@@ -95,6 +95,12 @@ def _wake(front: Front, shell: Shell, wish: str) -> None:
         front.intents.start(_begin(shell, None if wish == SAMPLE_WISH else wish), "begin")
 
 
+async def _keep_look(front: Front) -> None:
+    """Keep theme and text size for the next first frame, also should this run end badly."""
+    front.layout.keep_look(front.appearance.mode, front.appearance.text_px)
+    await asyncio.to_thread(front.layout.save)
+
+
 async def end(front: Front, shell: Shell, desk: Desk) -> None:
     """Close everything in order: what is on screen, what runs, what is stored, the window."""
     front.window.setEnabled(False)
@@ -102,5 +108,4 @@ async def end(front: Front, shell: Shell, desk: Desk) -> None:
     await front.scope.close()
     await desk.close()
     front.window.allow_close()
-    front.layout.keep_look(front.appearance.mode, front.appearance.text_px)
-    front.layout.save()
+    await _keep_look(front)

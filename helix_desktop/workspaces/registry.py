@@ -93,7 +93,9 @@ class Registry:
         real = _real(path)
         named = name or os.path.basename(real) or real
         record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo)
-        return self._keep(record)
+        self._keep(record)
+        self.save_policy(record.id, Policy())  # visible from the start, to be edited by hand as well
+        return record
 
     def change(self, identity: str, **fields: Any) -> WorkspaceRecord:
         """Change some fields of a record and keep it. Raises WorkspaceMissing."""
