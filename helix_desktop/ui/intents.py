@@ -18,7 +18,10 @@ class Intents:
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Begin; returns at once."""
-        return self.scope.start(self._guarded(work), name)
+        task = self.scope.start(self._guarded(work), name)
+        # Cancelled before its first step, the task would leave the coroutine inside it unawaited.
+        task.add_done_callback(lambda _: work.close())
+        return task
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
