@@ -157,6 +157,10 @@ class Desk:
         """End everything, in every room, and close the models' connections."""
         for identity in tuple(self._rooms):
             await self.close_room(identity)
+        try:
+            await self._settings_file.settle()
+        except HelixError as error:  # nobody can be told any more, and closing must go on
+            log.warning("settings were not kept: %s", error)
         await self.models.close()
         self.secrets.close()
 

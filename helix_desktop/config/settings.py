@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -139,7 +140,9 @@ class SettingsFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files = TomlFiles()
-        self._saving = asyncio.Lock()
+        self._writing = threading.Lock()
+        self._newest: Settings | None = None
+        self._written: Settings | None = None
 
     def load(self) -> tuple[Settings, SettingsDamaged | None]:
         """The settings, and what was wrong with the file; what cannot be read is as by default.
@@ -161,9 +164,23 @@ class SettingsFile:
         )
 
     async def save(self, settings: Settings) -> None:
-        """Write the settings, off the calling thread, one save after the other. Raises HelixError."""
-        async with self._saving:
-            await asyncio.to_thread(self.save_now, settings)
+        """Write the settings, off the calling thread. Raises HelixError.
+
+        Whatever is cancelled or overtaken, the last settings that were given are the last ones written.
+        """
+        self._newest = settings
+        await asyncio.to_thread(self._write_newest)
+
+    async def settle(self) -> None:
+        """Write what a cancelled save did not come to write. Raises HelixError."""
+        await asyncio.to_thread(self._write_newest)
+
+    def _write_newest(self) -> None:
+        with self._writing:
+            settings = self._newest
+            if settings is not None and settings != self._written:
+                self.save_now(settings)
+                self._written = settings
 
     def save_now(self, settings: Settings) -> None:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""

@@ -186,3 +186,15 @@ def test_labels(label: str, parts: tuple[str, str]) -> None:
 )
 def test_key_variables(provider: str, variable: str) -> None:
     assert key_variable(provider) == variable
+
+
+async def test_a_save_that_is_cut_off_is_made_up_for(tmp_path: Path) -> None:
+    """Closing the window cancels what it started; what was chosen last is on disk all the same."""
+    file = SettingsFile(tmp_path / "settings.toml")
+    saves = [asyncio.ensure_future(file.save(Settings(text_size=size))) for size in (14, 16, 18)]  # noqa: TID251 - cut off below
+    await asyncio.sleep(0)
+    for save in saves:
+        save.cancel()
+    await asyncio.gather(*saves, return_exceptions=True)
+    await file.settle()
+    assert SettingsFile(tmp_path / "settings.toml").load()[0].text_size == 18
