@@ -16,6 +16,8 @@ from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import IconLabel, PushButton, column, label, retint, row
 
 _WIDTH_PX = 420
+_LAST_FOLDER = "last_folder"
+"""Property of a window: the folder into which a file was saved last, as a string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,20 @@ async def _finished(dialog: QDialog) -> bool:
         dialog.open()
         return await done
     finally:
-        dialog.close()
+        _end(dialog)
+
+
+def _end(dialog: QDialog) -> None:
+    """Close a dialog with the boxes that it has opened itself, and let it go when no box needs it any more."""
+    boxes = [box for box in dialog.findChildren(QDialog) if box.isVisible()]
+    if boxes:
+        # Qt's file dialog asks in a loop of its own, and its box lives on the stack of a call of the dialog:
+        # the dialog may only go after that call has come to its end.
+        boxes[0].destroyed.connect(dialog.deleteLater)
+    for box in reversed(boxes):
+        box.done(QDialog.DialogCode.Rejected.value)
+    dialog.close()
+    if not boxes:
         dialog.deleteLater()
 
 
@@ -129,10 +144,19 @@ async def pick_folder(parent: QWidget, title: str, start: Path | None = None) ->
 
 
 async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
-    """Let the user choose where to save a file, with a name to start from; None when cancelled."""
-    dialog = QFileDialog(parent, title)
+    """Let the user choose where to save a file, with a name to start from; None when cancelled.
+
+    It starts in the folder that was chosen last in this window, else at home.
+    """
+    window = parent.window()
+    last = Path(str(window.property(_LAST_FOLDER) or Path.home()))
+    dialog = QFileDialog(parent, title, str(last if last.is_dir() else Path.home()))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.selectFile(name)
     chosen = await _finished(dialog)
     names = dialog.selectedFiles()
-    return Path(names[0]) if chosen and names else None
+    if not chosen or not names:
+        return None
+    place = Path(names[0])
+    window.setProperty(_LAST_FOLDER, str(place.parent))
+    return place

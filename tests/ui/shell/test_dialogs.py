@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.dialogs import Choice, Question, TextQuestion, ask, get_text, pick_folder
+from helix_desktop.ui.dialogs import Choice, Question, TextQuestion, ask, get_text, pick_folder, pick_save_file
 from helix_desktop.ui.theme import LIGHT
 
 CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
@@ -97,3 +97,47 @@ async def test_a_folder_is_picked_or_not(qtbot: QtBot, parent: QWidget, tmp_path
         picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
         (await opened(parent, QFileDialog)).reject()
     assert picked.result() is None
+
+
+@pytest.mark.qt_loop
+async def test_a_file_dialog_that_warns_can_be_ended_from_outside(
+    qtbot: QtBot, parent: QWidget, tmp_path: Path
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
+        dialog = await opened(parent, QFileDialog)
+        gone: list[str] = []
+        dialog.destroyed.connect(lambda: gone.append("dialog"))
+        dialog.findChildren(QLineEdit)[0].setText("no such folder")
+        QTimer.singleShot(0, dialog.accept)  # as a click does: Qt warns in an event loop of its own
+        warning = await opened(dialog, QMessageBox)
+        warning.destroyed.connect(lambda: gone.append("warning"))
+        del warning, dialog
+        picked.cancel()
+        async with asyncio.timeout(10):
+            while not gone[1:]:  # noqa: ASYNC110 - Qt deletes it when its own loop has ended
+                await asyncio.sleep(0)
+
+    assert picked.cancelled()
+    assert gone == ["warning", "dialog"]
+
+
+@pytest.mark.qt_loop
+async def test_a_file_is_saved_at_home_first_and_then_where_the_last_one_was(
+    qtbot: QtBot, parent: QWidget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, other = tmp_path / "home", tmp_path / "other"
+    home.mkdir()
+    other.mkdir()
+    monkeypatch.setattr(Path, "home", lambda: home)
+    began: list[Path] = []
+    for _ in range(2):
+        async with asyncio.TaskGroup() as tasks:
+            picked = tasks.create_task(pick_save_file(parent, "Save", "notes.md"))
+            dialog = await opened(parent, QFileDialog)
+            began.append(Path(dialog.directory().absolutePath()))
+            dialog.selectFile(str(other / "notes.md"))
+            dialog.accept()
+        assert picked.result() == other / "notes.md"
+
+    assert began == [home, other]
