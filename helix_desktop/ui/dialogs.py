@@ -106,7 +106,7 @@ async def _finished(dialog: QDialog) -> bool:
 
 
 def _end(dialog: QDialog) -> None:
-    """Close a dialog with the boxes that it has opened itself, and let it go when no box needs it any more."""
+    """Close a dialog with the boxes that it has opened itself, and let it go when none needs it any more."""
     boxes = [box for box in dialog.findChildren(QDialog) if box.isVisible()]
     if boxes:
         # Qt's file dialog asks in a loop of its own, and its box lives on the stack of a call of the dialog:
@@ -149,8 +149,7 @@ async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
     It starts in the folder that was chosen last in this window, else at home.
     """
     window = parent.window()
-    last = Path(str(window.property(_LAST_FOLDER) or Path.home()))
-    dialog = QFileDialog(parent, title, str(last if last.is_dir() else Path.home()))
+    dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.selectFile(name)
     chosen = await _finished(dialog)

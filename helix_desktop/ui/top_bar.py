@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
 
 from helix_desktop.ui import fonts
@@ -23,12 +23,21 @@ PAGES: tuple[tuple[PageName, str, str], ...] = (
 )
 DEMO_BADGE = "Offline demo model"
 
-_TITLE_PX = (120, 232)
-"""Least and most room in pixels that the title keeps before anything else is shortened."""
+PageForm = Literal["full", "words", "icons"]
+"""How much a page's button shows: icon and word, the word, or the icon."""
+
 _BADGE_NEEDS_PX = 200
 """Room beside the pages from which the demo badge and the word after it stand whole."""
-_SEGMENT_PX = 35
-_WORD_GAP_PX = 4
+_FORMS: tuple[tuple[GaugeDetail, PageForm, int], ...] = (
+    ("way", "full", 160),
+    ("tokens", "full", 120),
+    ("share", "full", 104),
+    ("share", "words", 104),
+    ("share", "icons", 0),
+)
+"""What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
+_PADDING_PX = 16  # of a page's button, at both sides together, with its border
+_ICON_PX = 15
 
 
 class EditableTitle(QStackedWidget):
@@ -111,7 +120,7 @@ class PageSwitch(QFrame):
             button.setCheckable(True)
             button.setAutoDefault(False)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setIconSize(QSize(15 + ICON_GAP_PX, 15))
+            button.setIconSize(QSize(_ICON_PX + ICON_GAP_PX, _ICON_PX))
             button.setAccessibleName(text)
             button.clicked.connect(lambda _=False, page=name: self.chosen.emit(page))
             self._group.addButton(button)
@@ -119,6 +128,7 @@ class PageSwitch(QFrame):
             line.addWidget(button)
         self.setLayout(line)
         self._theme = LIGHT
+        self._form: PageForm = "full"
         self.select("chat")
 
     def select(self, page: str) -> None:
@@ -126,25 +136,29 @@ class PageSwitch(QFrame):
         self._buttons[page].setChecked(True)
         self.tint(self._theme)
 
-    def width_at(self, short: bool) -> int:
-        """Width in pixels with icons alone, or with words too."""
+    def width_at(self, form: PageForm) -> int:
+        """Width in pixels in a form."""
         metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
-        words = 0 if short else sum(metrics.horizontalAdvance(text) + _WORD_GAP_PX for _, text, _ in PAGES)
-        return round(len(PAGES) * _SEGMENT_PX + words) + 10
+        words = 0.0 if form == "icons" else sum(metrics.horizontalAdvance(text) + 4 for _, text, _ in PAGES)
+        icons = 0 if form == "words" else len(PAGES) * (_ICON_PX + ICON_GAP_PX)
+        return round(words + icons + len(PAGES) * _PADDING_PX) + 10
 
-    def set_short(self, short: bool) -> None:
-        """Show icons without words where room is narrow."""
-        self.setFixedWidth(self.width_at(short))
+    def set_form(self, form: PageForm) -> None:
+        """Show icons and words, or one of them where room is narrow."""
+        self._form = form
+        self.setFixedWidth(self.width_at(form))
         for name, text, _ in PAGES:
-            self._buttons[name].setText("" if short else text)
-            self._buttons[name].setToolTip(text if short else "")
+            self._buttons[name].setText("" if form == "icons" else text)
+            self._buttons[name].setToolTip(text if form == "icons" else "")
+        self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
         self._theme = theme
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
-            button.setIcon(icon(icon_name, theme.accent_text if button.isChecked() else theme.muted, 15))
+            ink = theme.accent_text if button.isChecked() else theme.muted
+            button.setIcon(QIcon() if self._form == "words" else icon(icon_name, ink, _ICON_PX))
 
 
 class TopBar(QWidget):
@@ -207,7 +221,7 @@ class TopBar(QWidget):
         self.title.editable = header is not None
         self.title.set_title(header.title if header else "Helix Desktop")
         self.title.setToolTip("Double-click to rename" if header else "")
-        self._dot.set_ink("seg_assistant" if header and header.running else "border_strong")
+        self._dot.set_ink(_dot_ink(header))
         self._dot.setVisible(header is not None)
         self._badge.setVisible(header is not None and header.demo)
         self._status.set_whole(*self._status_texts(header))
@@ -238,25 +252,29 @@ class TopBar(QWidget):
         """The status in words, the longest first."""
         if header is None:
             return ("No session open",)
-        state = "Running" if header.running else "Ready"
+        state = "Waiting for you" if header.waiting else "Running" if header.running else "Ready"
         model = (header.model,) if header.model and not header.demo else ()
         count = messages_text(header.messages)
         return " · ".join((state, *model, count)), " · ".join((state, *model)), state
 
     def _shorten(self) -> None:
-        """Take away words, least needed first, until the title has its room; icons stay."""
+        """Choose what fits by the bar's width alone, so that nothing comes and goes with a longer number."""
         if not self.gauge.isVisibleTo(self):
             return
         fixed = 32 + 3 * 10 + 3 * 30 + 2 * 3 + (40 if self.sidebar.isVisibleTo(self) else 0)
-        title = max(_TITLE_PX[0], min(self.title.whole_width(), _TITLE_PX[1]))
-        spare = self.width() - fixed - title
-        choices: tuple[tuple[GaugeDetail, bool], ...] = (
-            ("way", False), ("tokens", False), ("tokens", True), ("share", False), ("share", True),
-        )  # fmt: skip
-        for detail, brief in choices:
-            if self.gauge.width_at(detail) + self.pages.width_at(brief) <= spare:
+        beside = self.width() - fixed
+        detail, form, names = _FORMS[-1]
+        for detail, form, least in _FORMS:
+            names = beside - self.gauge.room_for(detail) - self.pages.width_at(form)
+            if names >= least:
                 break
         self.gauge.set_detail(detail)
-        self.pages.set_short(brief)
-        names = self.width() - fixed - self.gauge.width_at(detail) - self.pages.width_at(brief)
+        self.pages.set_form(form)
         self._badge.set_text(DEMO_BADGE if names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) else "Demo")
+
+
+def _dot_ink(header: SessionHeader | None) -> str:
+    """The token of the dot before the status."""
+    if header is not None and header.waiting:
+        return "seg_output"
+    return "seg_assistant" if header is not None and header.running else "border_strong"

@@ -62,6 +62,7 @@ class Work(QObject):
         self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
         screens.chat.ahead.taken.connect(self.composing.send)
+        screens.chat.ahead.resumed.connect(lambda: self.conversation and self.conversation.resume())
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_COALESCE_MS)
@@ -140,6 +141,7 @@ class Work(QObject):
                 model_name(info.label, info.demo),
                 info.demo,
                 len(transcript.items),
+                bool(conversation.asks),
             )
         )
         threshold = room.policy.handover_at
@@ -162,7 +164,8 @@ class Work(QObject):
         """What waits to be sent, else what the sample proposes as the next message."""
         ahead, transcript = self._screens.chat.ahead, conversation.session.transcript
         if transcript.queued:
-            ahead.show_waiting([one.text for one in transcript.queued.values()])
+            waiting = [one.text for one in transcript.queued.values()]
+            ahead.show_waiting(waiting, held=not conversation.running)
             return
         if conversation.running or not self.proposals:
             ahead.show_proposal("")

@@ -11,6 +11,8 @@ from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.ui.theme import LIGHT, Theme
 
 _BAR_PX = 38
+_LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
+"""A state whose words are about as long as they get; room is kept for it, whatever is shown now."""
 
 
 class GaugePill(QAbstractButton):
@@ -50,8 +52,11 @@ class GaugePill(QAbstractButton):
 
     def width_at(self, detail: GaugeDetail) -> int:
         """Width in pixels that the pill takes at a detail."""
-        words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(self._state, detail))
-        return int(12 + _BAR_PX + 8 + words + 12)
+        return self._width_of(self._state, detail)
+
+    def room_for(self, detail: GaugeDetail) -> int:
+        """Width in pixels that is enough for any usual state at a detail; the same whatever is shown."""
+        return self._width_of(_LONGEST, detail)
 
     def sizeHint(self) -> QSize:
         """Room for bar and words."""
@@ -102,6 +107,10 @@ class GaugePill(QAbstractButton):
             "over": self._theme.error,
             "off": self._theme.faint,
         }[self._state.state]
+
+    def _width_of(self, state: GaugeState, detail: GaugeDetail) -> int:
+        words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(state, detail))
+        return int(12 + _BAR_PX + 8 + words + 12)
 
     def _font(self) -> QFont:
         return fonts.sized(self.font(), 12, QFont.Weight.Medium)

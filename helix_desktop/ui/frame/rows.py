@@ -44,6 +44,7 @@ class SessionHeader:
     model: str
     demo: bool
     messages: int
+    waiting: bool = False  # for the person's approval
 
 
 @dataclass(frozen=True, slots=True)

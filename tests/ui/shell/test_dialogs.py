@@ -12,7 +12,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.dialogs import Choice, Question, TextQuestion, ask, get_text, pick_folder, pick_save_file
+from helix_desktop.ui.dialogs import (
+    Choice,
+    Question,
+    TextQuestion,
+    ask,
+    get_text,
+    pick_folder,
+    pick_save_file,
+)
 from helix_desktop.ui.theme import LIGHT
 
 CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui import fonts, style
@@ -16,7 +17,7 @@ from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow
 from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
 from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.theme import DARK
-from helix_desktop.ui.top_bar import DEMO_BADGE
+from helix_desktop.ui.top_bar import DEMO_BADGE, TopBar
 from helix_desktop.ui.widgets import Badge, IconButton
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -138,6 +139,26 @@ def test_the_top_bar_gives_up_words_but_no_control(qtbot: QtBot, window: MainWin
         assert bar.rect().contains(control.geometry())
 
 
+@pytest.mark.parametrize("width", [820, 584])
+def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, width: int) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    bar = TopBar(QMenu(host))
+    bar.setParent(host)
+    bar.sidebar.hide()
+    bar.resize(width, 57)
+    host.show()
+    seen: set[tuple[str, ...]] = set()
+    headers = (HEADER, replace(HEADER, title="A", demo=True, waiting=True), replace(HEADER, title="A" * 90))
+    for header in headers:
+        for used in (0, 900, 99_900, 128_000):
+            bar.show_session(header)
+            bar.show_gauge(replace(GAUGE, used=used, window=128_000))
+            seen.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
+
+    assert seen == {("Chat", "Cache", "Timeline")}
+
+
 def test_closing_asks_first(qtbot: QtBot, window: MainWindow) -> None:
     with qtbot.waitSignal(window.closing):
         window.close()
@@ -256,6 +277,7 @@ def test_job_lines_come_move_and_go(qtbot: QtBot, window: MainWindow) -> None:
     [
         (HEADER, "Ready · opus · 412 messages"),
         (SessionHeader("s", "T", True, "demo", demo=True, messages=1), "Running · 1 message"),
+        (replace(HEADER, running=True, waiting=True), "Waiting for you · opus · 412 messages"),
         (None, "No session open"),
     ],
 )
