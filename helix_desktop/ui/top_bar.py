@@ -178,6 +178,7 @@ class TopBar(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(57)
         self._session_id = ""
+        self._waiting = False
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         self._dot = Dot("seg_assistant")
@@ -221,6 +222,7 @@ class TopBar(QWidget):
         self.title.editable = header is not None
         self.title.set_title(header.title if header else "Helix Desktop")
         self.title.setToolTip("Double-click to rename" if header else "")
+        self._waiting = header is not None and header.waiting
         self._dot.set_ink(_dot_ink(header))
         self._dot.setVisible(header is not None)
         self._badge.setVisible(header is not None and header.demo)
@@ -270,7 +272,8 @@ class TopBar(QWidget):
                 break
         self.gauge.set_detail(detail)
         self.pages.set_form(form)
-        self._badge.set_text(DEMO_BADGE if names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) else "Demo")
+        whole = names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) and not self._waiting
+        self._badge.set_text(DEMO_BADGE if whole else "Demo")
 
 
 def _dot_ink(header: SessionHeader | None) -> str:

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts, style
 from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
@@ -145,6 +146,8 @@ def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, w
     qtbot.addWidget(host)
     bar = TopBar(QMenu(host))
     bar.setParent(host)
+    fonts.load(resources_dir() / "fonts")
+    bar.setFont(fonts.base())
     bar.sidebar.hide()
     bar.resize(width, 57)
     host.show()
