@@ -24,6 +24,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import InputUnusable
 
 _OWN = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
+_MARK = ".helix-desktop-demo"  # says that they are a former run's: a person may have folders of these names
 
 
 def demo(given: argparse.Namespace) -> int:
@@ -52,11 +53,23 @@ def _tour(out: Path, every_screen: bool) -> int:
 
 
 def _fresh(out: Path) -> DataDir:
-    """An empty data directory under `out`. Raises InputUnusable, DataDirUnusable."""
+    """An empty data directory under `out`; only what a former run left there makes way.
+
+    Raises InputUnusable, DataDirUnusable.
+    """
+    mark = out / _MARK
+    foreign = [] if mark.is_file() else [name for name in _OWN if os.path.lexists(out / name)]
+    if foreign:
+        raise InputUnusable(
+            f"{out / foreign[0]} is already there.",
+            "The guided demo did not make it, and would have to replace it.",
+            "Choose another folder with --out.",
+        )
     try:
+        out.mkdir(parents=True, exist_ok=True)
+        mark.touch()
         for name in _OWN:
             shutil.rmtree(out / name, ignore_errors=True)
-        out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputUnusable(
             f"{out} cannot be used.", f"{error.strerror or error}.", "Choose another folder with --out."

@@ -286,3 +286,13 @@ async def _shell(cli: Cli, command: str) -> Ran:
         stderr=asyncio.subprocess.PIPE,
     )
     return await ended(process)
+
+
+@pytest.mark.parametrize("name", ["data", "projects"])
+def test_the_demo_takes_no_folder_that_it_did_not_make(tmp_path: Path, refuse: Refuse, name: str) -> None:
+    precious = tmp_path / "mine" / name / "precious.txt"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("kept")
+    for command in ("demo", "screenshots"):
+        assert "is already there" in refuse(command, "--out", str(tmp_path / "mine"))
+    assert precious.read_text() == "kept"
