@@ -93,12 +93,17 @@ class Desk:
             store=store,
             tools=self._toolbox(root, store) if root else NoTools(),
             counter=self.counter,
-            permissions=SavedRules(self.registry, identity),
+            permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
             clock=now_ms,
             prompts={"system": prompt("system"), "handover": prompt("handover")},
             approver=self._approver,
         )
         return Room(identity, parts, policy, model, reading)
+
+    def _scripted(self, identity: str) -> bool:
+        """Whether the demo model's script answers in a workspace."""
+        room = self._rooms.get(identity)
+        return room is not None and room.model.info.demo
 
     def _toolbox(self, root: Path, store: LevelStore) -> Toolbox:
         descriptions = resources_dir() / "prompts" / "tools"

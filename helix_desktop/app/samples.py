@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -24,13 +26,15 @@ _RULES = (Rule("run_command", ANY), Rule("write_file", ANY), Rule("edit_file", A
 def add_sample(registry: Registry, folder: Path, name: str) -> WorkspaceRecord:
     """Copy a sample project under `folder` unless it is there, and list it with its visible rules.
 
-    Raises HelixError when the copy cannot be made.
+    A folder that was there before is nobody's copy: calls in it are asked about. Raises HelixError when the
+    copy cannot be made.
     """
     place = folder / name
+    copied = not os.path.lexists(place)
     try:
-        if not place.exists():
+        if copied:
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(resources_dir() / "demo" / name, place)
+            _copy(resources_dir() / "demo" / name, place)
     except OSError as error:
         raise HelixError(
             "The sample project could not be copied.", f"{error}.", f"Make room in {folder}, or free it."
@@ -39,7 +43,14 @@ def add_sample(registry: Registry, folder: Path, name: str) -> WorkspaceRecord:
     record = registry.add(place, demo=True)
     if known is None:
         now = registry.clock()
-        rules = tuple(msgspec.structs.replace(rule, saved=now) for rule in _RULES)
+        rules = tuple(msgspec.structs.replace(rule, saved=now) for rule in _RULES if copied)
         record = registry.change(record.id, rules=rules, model=DEMO_MODEL)
         registry.save_policy(record.id, DEMO_POLICY)
     return record
+
+
+def _copy(source: Path, place: Path) -> None:
+    """Copy a folder; it is there as a whole or not at all, also when the app ends half-way."""
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as half:
+        shutil.copytree(source, Path(half) / place.name)
+        (Path(half) / place.name).rename(place)

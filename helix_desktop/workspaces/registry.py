@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+from filelock import FileLock, Timeout
 
 from helix_desktop.context.errors import HelixError, SettingsDamaged, WorkspaceMissing
 from helix_desktop.context.policy import Policy, fields_of, policy_from
-from helix_desktop.context.tool import Rule
+from helix_desktop.context.tool import ANY, Rule
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 RECORD_FILE = "workspace.toml"
 POLICY_FILE = "policy.toml"
 STORE_FOLDER = "store"
+LOCK_FILE = ".lock"
+_LONGEST_WAIT_S = 5.0
 
 
 class Files(Protocol):
@@ -48,14 +52,18 @@ class Registry:
                 self._load_one(place)
         self._records = dict(sorted(self._records.items(), key=lambda pair: (pair[1].added, pair[0])))
 
+    def _trouble(self, error: HelixError) -> None:
+        if str(error) not in map(str, self.problems):
+            self.problems.append(error)
+
     def _load_one(self, place: Path) -> None:
         try:
             fields = self._files.read(place / RECORD_FILE)
             self._records[place.name] = msgspec.convert({**fields, "id": place.name}, WorkspaceRecord)
         except SettingsDamaged as error:
-            self.problems.append(error)
+            self._trouble(error)
         except msgspec.ValidationError as error:
-            self.problems.append(
+            self._trouble(
                 SettingsDamaged(
                     f"The workspace record {place / RECORD_FILE} is not usable.",
                     str(error),
@@ -80,11 +88,16 @@ class Registry:
         return next((one for one in self._records.values() if _real(Path(one.path)) == wanted), None)
 
     def add(self, path: Path, demo: bool = False, name: str = "") -> WorkspaceRecord:
-        """Make a folder a workspace, or list it again. Raises WorkspaceMissing when it is no folder."""
-        if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
-            raise WorkspaceMissing(
-                f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
-            )
+        """Make a folder a workspace, or list it again, once also when two processes do it together.
+
+        Raises WorkspaceMissing when it is no folder, HelixError when it holds the app's own data.
+        """
+        self._check_folder(path)
+        with self._alone():
+            return self._added(path, demo, name)
+
+    def _added(self, path: Path, demo: bool, name: str) -> WorkspaceRecord:
+        self._load()  # another process may have added it since
         known = self.at(path)
         if known is not None and known.listed:
             return known
@@ -99,17 +112,59 @@ class Registry:
 
     def change(self, identity: str, **fields: Any) -> WorkspaceRecord:
         """Change some fields of a record and keep it. Raises WorkspaceMissing."""
-        return self._keep(msgspec.structs.replace(self.get(identity), **fields))
+        known = self.get(identity)
+        with self._alone():
+            if (self.place(identity) / RECORD_FILE).is_file():  # what another process changed stays changed
+                self._load_one(self.place(identity))
+            return self._keep(msgspec.structs.replace(self._records.get(identity, known), **fields))
 
     def remove(self, identity: str) -> None:
         """Take a workspace off the list; its data stays. Raises WorkspaceMissing."""
         self.change(identity, listed=False)
 
     def relocate(self, identity: str, path: Path) -> WorkspaceRecord:
-        """Say where a workspace's folder lies now. Raises WorkspaceMissing when that is no folder."""
-        if not path.is_dir():
-            raise WorkspaceMissing(f"{path} is not a folder.", fix="Choose the folder's new place.")
-        return self.change(identity, path=_real(path))
+        """Say where a workspace's folder lies now; the rules of a sample hold for its own copy only.
+
+        Raises WorkspaceMissing when that is no folder, HelixError when it is another workspace's.
+        """
+        self._check_folder(path)
+        record, other = self.get(identity), self.at(path)
+        if other is not None and other.id != identity:
+            raise HelixError(
+                f"{path} is the folder of the workspace {other.name}.",
+                "Two workspaces of one folder would hide each other's sessions.",
+                "Choose the folder's new place, or open that workspace.",
+            )
+        moved = record.path != _real(path)
+        own = {"rules": (), "demo": False} if record.demo and moved else {}
+        return self.change(identity, path=_real(path), **own)
+
+    def _check_folder(self, path: Path) -> None:
+        """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
+        if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
+            raise WorkspaceMissing(
+                f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
+            )
+        if Path(_real(path)).is_relative_to(_real(self._folder)):
+            raise HelixError(
+                f"{path} cannot be a workspace.",
+                "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
+                "Choose a folder of your own.",
+            )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock of the list against other processes. Raises HelixError when one does not let go."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            with FileLock(self._folder / LOCK_FILE, timeout=_LONGEST_WAIT_S):
+                yield
+        except Timeout as error:
+            raise HelixError(
+                "The list of workspaces was not changed.",
+                f"Another process has held {self._folder / LOCK_FILE} for {_LONGEST_WAIT_S:g} s.",
+                "Try again; if it stays so, end the other Helix Desktop.",
+            ) from error
 
     def _keep(self, record: WorkspaceRecord) -> WorkspaceRecord:
         place = self.place(record.id)
@@ -143,24 +198,35 @@ class Registry:
 
 
 class SavedRules:
-    """The saved approvals of one workspace."""
+    """The saved approvals of one workspace.
 
-    def __init__(self, registry: Registry, identity: str) -> None:
-        self._registry, self._identity = registry, identity
+    A sample's rule for any command is meant for its script: it holds only while `scripted` says that the demo
+    model answers.
+    """
+
+    def __init__(
+        self, registry: Registry, identity: str, scripted: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._registry, self._identity, self._scripted = registry, identity, scripted
 
     def rules(self) -> tuple[Rule, ...]:
-        """All saved rules, in order."""
-        return self._registry.get(self._identity).rules
+        """The saved rules that hold, in order."""
+        record = self._registry.get(self._identity)
+        if not record.demo or self._scripted():
+            return record.rules
+        return tuple(rule for rule in record.rules if (rule.tool, rule.subject) != ("run_command", ANY))
 
     async def add(self, rule: Rule) -> None:
         """Save a rule, once."""
-        if all(one.text != rule.text for one in self.rules()):
+        saved = self._registry.get(self._identity).rules
+        if all(one.text != rule.text for one in saved):
             kept = msgspec.structs.replace(rule, saved=self._registry.clock())
-            self._registry.change(self._identity, rules=(*self.rules(), kept))
+            self._registry.change(self._identity, rules=(*saved, kept))
 
     def revoke(self, rule: Rule) -> None:
         """Forget a rule."""
-        self._registry.change(self._identity, rules=tuple(one for one in self.rules() if one != rule))
+        saved = self._registry.get(self._identity).rules
+        self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
 
 
 def _is_identity(name: str) -> bool:

@@ -1,0 +1,116 @@
+"""The list of workspaces: one record per folder, whoever adds it, and rules that do not wander."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.app.samples import add_sample
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.tool import ANY, ApprovalAsk, Rule
+from helix_desktop.workspaces.registry import Registry, SavedRules
+
+ROOT = Path(__file__).resolve().parents[3]
+ADDING = """
+import sys
+from pathlib import Path
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.workspaces.registry import Registry
+registry = Registry(Path(sys.argv[1]), TomlFiles(), lambda: 1)
+print("ready", flush=True)
+sys.stdin.readline()
+print(registry.add(Path(sys.argv[2])).id)
+"""
+ASK = ApprovalAsk("c1", "run_command", "rm -r x", "", "", Rule("run_command", "rm -r x"))
+
+
+def registry_at(folder: Path) -> Registry:
+    """The list as a process reads it at its start."""
+    return Registry(folder / "data" / "workspaces", TomlFiles(), lambda: 1)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project's folder."""
+    made = tmp_path / "project"
+    made.mkdir()
+    return made
+
+
+async def test_processes_that_add_a_folder_at_once_make_one_workspace(tmp_path: Path, project: Path) -> None:
+    words = (sys.executable, "-c", ADDING, str(tmp_path / "data" / "workspaces"), str(project))
+    pipe = asyncio.subprocess.PIPE
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    adding = [
+        await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, env=environ) for _ in range(3)
+    ]
+    for process in adding:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"ready\n"
+    ids = {(await process.communicate(b"go\n"))[0].strip() for process in adding}
+    assert len(ids) == 1
+    assert len(registry_at(tmp_path).listed()) == 1
+
+
+def test_what_another_process_changed_stays_changed(tmp_path: Path, project: Path) -> None:
+    first = registry_at(tmp_path)
+    identity = first.add(project).id
+    registry_at(tmp_path).change(identity, rules=(Rule("run_command", "make"),))
+    first.change(identity, name="renamed")
+    kept = registry_at(tmp_path).get(identity)
+    assert (kept.name, kept.rules) == ("renamed", (Rule("run_command", "make"),))
+
+
+def test_a_link_to_a_folder_is_the_same_workspace(tmp_path: Path, project: Path) -> None:
+    (tmp_path / "link").symlink_to(project)
+    registry = registry_at(tmp_path)
+    assert registry.add(tmp_path / "link") == registry.add(project)
+
+
+def test_no_workspace_lies_in_the_data_of_all_workspaces(tmp_path: Path, project: Path) -> None:
+    registry = registry_at(tmp_path)
+    record = registry.add(project)
+    (tmp_path / "link").symlink_to(tmp_path / "data" / "workspaces")
+    for inside in (tmp_path / "data" / "workspaces", registry.place(record.id), tmp_path / "link"):
+        with pytest.raises(HelixError, match="cannot be a workspace"):
+            registry.add(inside)
+        with pytest.raises(HelixError, match="cannot be a workspace"):
+            registry.relocate(record.id, inside)
+
+
+def test_two_workspaces_never_share_a_folder(tmp_path: Path, project: Path) -> None:
+    registry = registry_at(tmp_path)
+    (tmp_path / "other").mkdir()
+    other = registry.add(tmp_path / "other")
+    registry.add(project)
+    with pytest.raises(HelixError, match="is the folder of the workspace project"):
+        registry.relocate(other.id, project)
+
+
+def test_a_sample_may_run_commands_for_its_script_only(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    record = add_sample(registry, tmp_path / "samples", "pagemill")
+    by_script = SavedRules(registry, record.id, lambda: True)
+    by_model = SavedRules(registry, record.id, lambda: False)
+    assert any(rule.covers(ASK) for rule in by_script.rules())
+    assert not any(rule.covers(ASK) for rule in by_model.rules())
+    assert Rule("write_file", ANY).text in {rule.text for rule in by_model.rules()}
+
+
+def test_a_sample_that_moves_leaves_its_rules_behind(tmp_path: Path, project: Path) -> None:
+    registry = registry_at(tmp_path)
+    record = add_sample(registry, tmp_path / "samples", "pagemill")
+    moved = registry.relocate(record.id, project)
+    assert (moved.rules, moved.demo) == ((), False)
+
+
+def test_a_folder_that_was_there_before_the_sample_gets_no_rules(tmp_path: Path) -> None:
+    (tmp_path / "samples" / "pagemill").mkdir(parents=True)
+    record = add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
+    assert record.rules == ()
+    assert list((tmp_path / "samples").iterdir()) == [tmp_path / "samples" / "pagemill"]
