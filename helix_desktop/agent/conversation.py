@@ -91,8 +91,7 @@ class Conversation:
         """
         if self.running or self.session.transcript.queued:
             await self.session.record(MessageQueued(text, tuple(attachments)))
-            if not self.running:
-                self._begin_queued()
+            self.resume()
             return
         self._begin(text, attachments)
 
@@ -114,12 +113,13 @@ class Conversation:
         finally:
             self._turn = None
         if ended.how == "done":
-            self._begin_queued()
+            self.resume()
         return ended
 
-    def _begin_queued(self) -> None:
+    def resume(self) -> None:
+        """Send the first message that waits, unless a turn runs; after a stop they wait for this."""
         waiting = self.session.transcript.queued
-        if waiting:
+        if waiting and not self.running:
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -80,15 +81,27 @@ class ChatFind(QFrame):
             super().keyPressEvent(event)
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A button beside a line: its words, the message it is about, and what it does."""
+
+    words: str
+    text: str
+    take: Callable[[], object]
+
+
 class Ahead(QWidget):
     """What comes next: messages that wait for their turn, else one that the person may send."""
 
     taken = Signal(str)
     """The person wants to send the message that is proposed."""
+    resumed = Signal()
+    """The person wants the waiting messages to be sent."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: tuple[str, ...] = ()
+        self._shown: tuple[tuple[str, str], ...] = ()
         self._theme = LIGHT
         inner = QWidget()
         inner.setMaximumWidth(_WIDEST)
@@ -100,42 +113,42 @@ class Ahead(QWidget):
         self.setLayout(outer)
         self.hide()
 
-    def show_waiting(self, texts: Sequence[str]) -> None:
-        """Show the messages that are sent one by one when the agent is ready."""
+    def show_waiting(self, texts: Sequence[str], held: bool) -> None:
+        """Show the messages that are sent when the agent is ready, or, if `held`, when the person says so."""
         shown = [f"Waiting to be sent: {' '.join(text.split())}" for text in texts[:_MOST_WAITING]]
         if len(texts) > _MOST_WAITING:
             shown.append(f"and {len(texts) - _MOST_WAITING} more")
-        self._show([(line, "") for line in shown])
+        first = Offer("Send now", texts[0], self.resumed.emit) if held else None
+        self._show([(line, None if place else first) for place, line in enumerate(shown)])
 
     def show_proposal(self, text: str) -> None:
         """Offer a message to be sent with one click; empty offers nothing."""
-        self._show([(f"Next in the sample: {text}", text)] if text else [])
+        offer = Offer("Send this", text, lambda: self.taken.emit(text))
+        self._show([(f"Next in the sample: {text}", offer)] if text else [])
 
-    def _show(self, lines: Sequence[tuple[str, str]]) -> None:
-        if tuple(line for line, _ in lines) == self.lines:
+    def _show(self, lines: Sequence[tuple[str, Offer | None]]) -> None:
+        now = tuple((line, offer.words if offer else "") for line, offer in lines)
+        if now == self._shown:
             return
-        self.lines = tuple(line for line, _ in lines)
+        self._shown, self.lines = now, tuple(line for line, _ in lines)
         empty_layout(self._column)
-        for line, text in lines:
-            self._column.addWidget(self._line(line, text))
+        for line, offer in lines:
+            self._column.addWidget(_line(line, offer))
         retint(self, self._theme)
         self.setVisible(bool(lines))
 
-    def _line(self, line: str, text: str) -> QWidget:
-        parts = row(IconLabel("sparkles" if text else "clock", px=14), ElidedLabel(line, "muted"), gap=8)
-        parts.setStretch(1, 1)
-        if text:
-            send = PushButton("Send this", icon_name="corner-down-left", px=13)
-            send.setAccessibleDescription(text)
-            send.clicked.connect(lambda: self.taken.emit(text))
-            parts.addWidget(send)
-        whole = QWidget()
-        whole.setLayout(parts)
-        return whole
 
-    def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for lines that come later."""
-        self._theme = theme
+def _line(line: str, offer: Offer | None) -> QWidget:
+    parts = row(IconLabel("sparkles" if offer else "clock", px=14), ElidedLabel(line, "muted"), gap=8)
+    parts.setStretch(1, 1)
+    if offer is not None:
+        send = PushButton(offer.words, icon_name="corner-down-left", px=13)
+        send.setAccessibleDescription(offer.text)
+        send.clicked.connect(offer.take)
+        parts.addWidget(send)
+    whole = QWidget()
+    whole.setLayout(parts)
+    return whole
 
 
 class ChatPage(QWidget):

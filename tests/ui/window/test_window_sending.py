@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.context.event import AssistantSpoke, MessageQueued, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.ui.chat.accessible import row_words
@@ -99,6 +99,28 @@ async def test_what_is_typed_meanwhile_is_shown_waiting_and_sent_afterwards(
         assert len(rig.facts(MessageQueued)) == 1
         asked = [one["content"] for one in server.bodies[-1]["messages"] if one["role"] == "user"]
         assert asked == ["One", "Two"]
+
+
+async def test_what_waits_after_a_stop_is_sent_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
+    script = in_turn(Stream(Text("Half an"), Wait(asyncio.Event())), say("To the second"))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("One")
+        await until(lambda: rig.talk.partial, "a part of the answer")
+        rig.typed("Two")
+        await until(rig.ahead, "the message waits in sight")
+        await rig.talk.stop()
+        await rig.turn_over()
+        await until(lambda: _offers(rig, "Send now"), "it is offered")
+        press(rig.chat, "Send now")
+        await until(lambda: len(rig.facts(TurnEnded)) == 2, "both turns ended")
+        assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
+        await until(lambda: rig.ahead() == (), "nothing waits")
+
+
+def _offers(rig: Rig, words: str) -> bool:
+    return any(one.text() == words and one.isVisible() for one in rig.chat.findChildren(QPushButton))
 
 
 async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplication, tmp_path: Path) -> None:
