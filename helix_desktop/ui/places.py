@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from helix_desktop.ui.chat.from_events import model_name
 from helix_desktop.ui.frame.rows import messages_text
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
-from helix_desktop.ui.sidebar.rows import Badge, SessionItem, WorkspaceRow
+from helix_desktop.ui.sidebar.rows import Badge, SessionItem, WorkspaceRow, colors_of, told_apart
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 _DEMO_PROVIDER = "demo/"
@@ -26,9 +28,12 @@ class SidebarPresenter:
         self._cache: dict[str, str] = {}
 
     def show_workspaces(self, desk: Desk, active: str) -> None:
-        """Show the workspaces of the list."""
+        """Show the workspaces of the list; two of one name say where they are, and differ in colour."""
         rows = [self._row(desk, record, active) for record in desk.registry.listed()]
-        self._window.show_workspaces(rows)
+        self._window.show_workspaces(_distinct(rows))
+        shown = next((row for row in rows if row.active), None)
+        closed = shown is not None and active not in desk.rooms
+        self._window.sidebar.show_closed(_why_closed(shown) if shown and closed else "")
 
     def _row(self, desk: Desk, record: WorkspaceRecord, active: str) -> WorkspaceRow:
         return WorkspaceRow(
@@ -54,6 +59,37 @@ class SidebarPresenter:
         sidebar.show_sessions([_item(one, room, active) for one in sessions], datetime.now())
         sidebar.show_cache(f"{size} · {totals.entries:,} entries" if totals.entries else "")
         return len(sessions)
+
+
+def _why_closed(row: WorkspaceRow) -> str:
+    reason = "The folder is missing." if row.badge == "missing" else "This workspace is not open."
+    return f"{reason} Its sessions are kept."
+
+
+def _distinct(rows: list[WorkspaceRow]) -> list[WorkspaceRow]:
+    places: dict[str, str] = {}
+    colors: dict[str, str] = {}
+    for alike in _groups(rows, lambda row: row.name.casefold()):
+        places |= zip((row.id for row in alike), told_apart([row.path for row in alike]), strict=True)
+    for alike in _groups(rows, WorkspaceRow.shown_initials):
+        colors |= colors_of(row.id for row in alike)
+    return [
+        replace(
+            row,
+            name=f"{row.name} ({places[row.id]})" if row.id in places else row.name,
+            initials=row.shown_initials(),
+            color=colors.get(row.id, row.color),
+        )
+        for row in rows
+    ]
+
+
+def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> list[list[WorkspaceRow]]:
+    """The rows that share a key, where there are several."""
+    alike: dict[str, list[WorkspaceRow]] = {}
+    for row in rows:
+        alike.setdefault(key(row), []).append(row)
+    return [group for group in alike.values() if group[1:]]
 
 
 def _badge(room: Room | None, record: WorkspaceRecord) -> Badge:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import PurePath
 from typing import Literal
 
 Badge = Literal["", "running", "waiting", "missing"]
@@ -72,6 +73,26 @@ def initials_of(name: str) -> str:
     if len(words) == 1:
         return words[0][:2].upper() if words[0].isascii() else words[0][:1]
     return (words[0][:1] + words[1][:1]).upper()
+
+
+def colors_of(ids: Iterable[str]) -> dict[str, str]:
+    """The colours of workspaces that look alike otherwise: different ones, as long as there are enough."""
+    chosen: dict[str, str] = {}
+    for one in sorted(ids):
+        first = WORKSPACE_COLORS.index(color_of(one))
+        turned = (*WORKSPACE_COLORS[first:], *WORKSPACE_COLORS[:first])
+        chosen[one] = next((color for color in turned if color not in chosen.values()), turned[0])
+    return chosen
+
+
+def told_apart(paths: Sequence[str]) -> list[str]:
+    """The shortest words that tell folders apart: as many parents as it takes, else the whole path."""
+    folders = [PurePath(path) for path in paths]
+    for parents in range(1, max((len(folder.parts) for folder in folders), default=0)):
+        tails = ["/".join(folder.parts[:-1][-parents:]) for folder in folders]
+        if len(set(tails)) == len(folders):
+            return tails
+    return list(paths)
 
 
 def group_of(updated_ms: int, now: datetime) -> Group:

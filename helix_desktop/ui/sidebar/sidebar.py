@@ -27,7 +27,7 @@ from helix_desktop.ui.widgets import (
 if TYPE_CHECKING:
     from helix_desktop.ui.sidebar.session_list import SessionList
 
-_LIST, _EMPTY, _NOTHING_FOUND = range(3)
+_LIST, _EMPTY, _NOTHING_FOUND, _CLOSED = range(4)
 
 
 class _NameButton(PushButton):
@@ -75,11 +75,14 @@ class Sidebar(QFrame):
         self.list: SessionList
         self._stack = QStackedWidget()
         self._cache = ElidedLabel(role="faint")
-        footer = QFrame()
-        footer.setObjectName("sidebar_footer")
-        footer.setLayout(row(IconLabel("hard-drive", px=15), self._cache, margins=(18, 9, 12, 9), gap=8))
+        self._why = label("", "muted", wrap=True)
+        self._footer = QFrame()
+        self._footer.setObjectName("sidebar_footer")
+        self._footer.setLayout(
+            row(IconLabel("hard-drive", px=15), self._cache, margins=(18, 9, 12, 9), gap=8)
+        )
         head = self._head()
-        self.setLayout(column(head, self._search_row(), self._stack, footer, gap=0))
+        self.setLayout(column(head, self._search_row(), self._stack, self._footer, gap=0))
         self.show_workspace("")
         self.show_cache("")
 
@@ -91,7 +94,7 @@ class Sidebar(QFrame):
         self.list.chosen.connect(self.session_chosen)
         self.list.renamed.connect(self.session_renamed)
         self.search.textChanged.connect(self._filter)
-        for page in (self.list, self._empty_page(), self._nothing_found_page()):
+        for page in (self.list, self._empty_page(), self._nothing_found_page(), self._closed_page()):
             self._stack.addWidget(page)
         self._choose_page()
 
@@ -120,6 +123,11 @@ class Sidebar(QFrame):
         page.setLayout(column(words, row(button, None), None, margins=(20, 18, 20, 0), gap=10))
         return page
 
+    def _closed_page(self) -> QWidget:
+        page = QWidget()
+        page.setLayout(column(self._why, None, margins=(20, 18, 20, 0)))
+        return page
+
     def show_workspace(self, name: str) -> None:
         """Show a workspace's name; empty when none is open."""
         self._name.show_name(name)
@@ -129,6 +137,12 @@ class Sidebar(QFrame):
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped by day as seen from a local `now`."""
         self.list.show_sessions(items, now)
+        self._choose_page()
+
+    def show_closed(self, why: str) -> None:
+        """Say why this workspace is not open, instead of its sessions and cache; empty when it is open."""
+        self._why.setText(why)
+        self._footer.setVisible(not why)
         self._choose_page()
 
     def show_cache(self, text: str) -> None:
@@ -154,7 +168,9 @@ class Sidebar(QFrame):
         self._choose_page()
 
     def _choose_page(self) -> None:
-        if self.list.sessions():
+        if self._why.text():
+            self._stack.setCurrentIndex(_CLOSED)
+        elif self.list.sessions():
             self._stack.setCurrentIndex(_LIST)
         elif self.list.total():
             self._stack.setCurrentIndex(_NOTHING_FOUND)

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.main_window import MainWindow
@@ -19,9 +19,11 @@ from helix_desktop.ui.sidebar.rows import (
     SessionItem,
     WorkspaceRow,
     color_of,
+    colors_of,
     group_of,
     initials_of,
     matches,
+    told_apart,
     when_text,
 )
 from helix_desktop.ui.sidebar.sidebar import Sidebar
@@ -110,6 +112,38 @@ def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> 
 
     with qtbot.waitSignal(sidebar.new_session_requested):
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_a_workspace_that_is_not_open_says_so_and_claims_nothing(sidebar: Sidebar) -> None:
+    sidebar.show_sessions([], NOW)
+    sidebar.show_closed("The folder is missing.")
+
+    visible = [label.text() for label in sidebar.findChildren(QLabel) if label.isVisible()]
+    assert "The folder is missing." in visible
+    assert not any("No session" in text or "empty" in text for text in visible)
+    assert not any(b.text() == "New session" for b in sidebar.findChildren(QPushButton) if b.isVisible())
+
+    sidebar.show_sessions(SESSIONS, NOW)
+    sidebar.show_closed("")
+    assert sidebar.list.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("paths", "words"),
+    [
+        (["/a/work/app", "/a/home/app"], ["work", "home"]),
+        (["/a/x/src/app", "/b/y/src/app"], ["x/src", "y/src"]),
+        (["/a/one", "/a/two"], ["/a/one", "/a/two"]),
+    ],
+)
+def test_folders_of_one_name_are_told_apart(paths: list[str], words: list[str]) -> None:
+    assert told_apart(paths) == words
+
+
+def test_workspaces_that_look_alike_have_different_colours() -> None:
+    colors = colors_of([f"w{number}" for number in range(8)])
+
+    assert len(set(colors.values())) == 8
 
 
 def test_arrows_skip_headings_and_enter_opens(qtbot: QtBot, sidebar: Sidebar) -> None:

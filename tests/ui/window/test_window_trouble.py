@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.ui.chat.rows import AssistantRow, UserRow
@@ -13,6 +13,10 @@ from helix_desktop.ui.dialogs import Question
 from tests.support.window_rig import opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
+
+
+def _words(pane: QWidget) -> list[str]:
+    return [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
 
 
 async def test_a_missing_folder_is_told_and_can_be_located(qapp: QApplication, tmp_path: Path) -> None:
@@ -24,12 +28,14 @@ async def test_a_missing_folder_is_told_and_can_be_located(qapp: QApplication, t
     async with opened_window(qapp, tmp_path) as rig:
         await rig.opened.shell.begin()
         assert rig.window.missing.isVisible()
+        assert "The folder is missing. Its sessions are kept." in _words(rig.window.sidebar)
         rig.window.commands.switch_workspace.trigger()
         assert [row.badge for row in rig.window.switcher.found()] == ["missing"]
         rig.window.switcher.hide()
         rig.opened.desk.registry.relocate(identity, tmp_path / "moved")
         await rig.opened.shell.open_workspace(identity)
         assert not rig.window.missing.isVisible()
+        assert rig.window.sidebar.list.isVisible()
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
@@ -46,6 +52,7 @@ async def test_a_workspace_in_use_elsewhere_is_told_and_opens_when_it_is_free(
         other = await LevelStore.open(folder, first)
         await rig.opened.shell.open_workspace(first)
         assert "is open here already" in rig.banners()
+        assert "This workspace is not open. Its sessions are kept." in _words(rig.window.sidebar)
         assert rig.opened.shell.work.conversation is None
         await rig.opened.shell.open_workspace(second)
         assert "is open here already" not in rig.banners()
@@ -93,3 +100,20 @@ async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path:
         await until(rig.window.welcome.isVisible, "the welcome page")
         await rig.opened.shell.open_folder(tmp_path / "project")
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def test_two_folders_of_one_name_are_told_apart_everywhere(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "home").mkdir()
+    async with opened_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("work/app")
+        second = await rig.open_folder("home/app")
+        await rig.opened.shell.refresh()
+
+        buttons = [rig.window.rail.button(one).workspace for one in (first, second)]
+        assert [one.name for one in buttons] == ["app (work)", "app (home)"]
+        assert {one.initials for one in buttons} == {"AP"}
+        assert buttons[0].color != buttons[1].color
+        rig.window.switcher.open()
+        assert {one.name for one in rig.window.switcher.found()} == {"app (work)", "app (home)"}
+        rig.window.switcher.hide()
