@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 
+from helix_desktop.context.signs import revealed, revealed_name
+
 _MOST_BYTES = 512 * 1024
 _MOST_LINES = 1_500
 
@@ -11,9 +13,10 @@ _MOST_LINES = 1_500
 def unified(rel: str, before: bytes | None, after: bytes) -> str:
     """The unified diff of a file's content; `before` is None for a new file.
 
-    Very large or binary content is described by its sizes, and a very long diff says how much is left out.
+    Signs that a person would not see stand as codes. Very large or binary content is described by its sizes,
+    and a very long diff says how much is left out.
     """
-    old = before or b""
+    rel, old = revealed_name(rel), before or b""
     if len(old) + len(after) > _MOST_BYTES or b"\0" in old or b"\0" in after:
         was = "new file" if before is None else f"{len(old):,} bytes before"
         return f"--- {rel}\n+++ {rel}\n({was}, {len(after):,} bytes after; too large or binary to compare)\n"
@@ -34,4 +37,4 @@ def _lines(data: bytes) -> list[str]:
         lines.pop()
     elif text:
         lines[-1] += "  (no line end)"
-    return [line.replace("\r", "␍") for line in lines]
+    return [revealed(line.replace("\r", "␍")) for line in lines]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.tool import ANY, ApprovalAsk, Rule, ToolResult
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.diff import unified
@@ -49,7 +50,9 @@ class _Writer:
         """The question, with the diff."""
         detail = unified(change.rel, change.before, change.after)
         rule = Rule(self._tool, ANY)
-        return ApprovalAsk(call_id, self._tool, change.rel, f"{verb} {change.rel}", detail, rule)
+        return ApprovalAsk(
+            call_id, self._tool, change.rel, f"{verb} {revealed_name(change.rel)}", detail, rule
+        )
 
     def write(self, change: _Change) -> ToolResult:
         """Write it and say what happened."""

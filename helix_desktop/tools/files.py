@@ -8,6 +8,7 @@ from io import BufferedReader
 
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
@@ -145,7 +146,9 @@ class ListDirectory(Free):
                 continue
             name = item.name.encode(errors="backslashreplace").decode()
             open_it = item.kind == "folder" and depth > 1 and item.name not in _CLOSED and name == item.name
-            lines.append(indent + _line(item.kind, name, item.size, item.leads_to, item.name in _CLOSED))
+            lines.append(
+                indent + _line(item.kind, revealed_name(name), item.size, item.leads_to, item.name in _CLOSED)
+            )
             if open_it:
                 count += self._branch_or_note("/".join(parts), depth - 1, indent + "  ", lines)
         return rel, count
@@ -159,8 +162,9 @@ class ListDirectory(Free):
 
 
 def _line(kind: str, name: str, size: int, leads_to: str, closed: bool) -> str:
+    name = revealed_name(name)
     if kind == "folder":
         return f"{name}/" + (" (not opened)" if closed else "")
     if kind == "link":
-        return f"{name} -> {leads_to.encode(errors='backslashreplace').decode()}"
+        return f"{name} -> {revealed_name(leads_to.encode(errors='backslashreplace').decode())}"
     return f"{name}  {size_text(size)}" if kind == "file" else f"{name}  (special file)"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from contextlib import AbstractContextManager
 from typing import Annotated
 
@@ -64,7 +66,12 @@ class SearchText(Free):
     def _sealed(self, place: Place) -> list[str]:
         inside = tuple(place.rel.split("/")) if place.rel else ()
         tops = [top[len(inside) :] for top in self._jail.limits.sealed if top[: len(inside)] == inside]
-        return [f"--glob=!/{'/'.join(top)}" for top in tops if top]
+        return [f"--glob=!/{_literal('/'.join(top))}" for top in tops if top]
+
+
+def _literal(path: str) -> str:
+    """A path as a glob that matches it alone."""
+    return re.sub(r"[*?\[\]{}]", r"[\g<0>]", path if os.name == "nt" else path.replace("\\", r"\\"))
 
 
 async def _let_go(held: AbstractContextManager[Place]) -> None:

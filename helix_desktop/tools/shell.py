@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -11,14 +10,13 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.signs import first_hidden
 from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.process import Launch, Ran, run_process
 
 _DEFAULT_S, _MOST_S = 120, 1_800
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
-# Control signs and direction overrides make a command look like another one to the person who approves it.
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 class RunCommandArguments(Arguments, frozen=True):
@@ -57,10 +55,10 @@ class RunCommand:
 def _check(command: str) -> None:
     if not command.strip():
         raise ToolError("command is empty.")
-    hidden = _HIDDEN.search(command)
+    hidden = first_hidden(command)  # it would make the command look like another one to who approves it
     if hidden:
         raise ToolError(
-            f"The command was refused: it holds the invisible sign U+{ord(hidden.group()):04X}.",
+            f"The command was refused: it holds the invisible sign U+{ord(hidden):04X}.",
             "A person could not see what they approve.",
             "Write it without, or as an escape in quotes.",
         )

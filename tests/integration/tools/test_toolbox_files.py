@@ -229,3 +229,27 @@ def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
     for spec in specs:
         assert spec.description
         assert all(told.get("description") for told in spec.parameters["properties"].values())
+
+
+async def test_a_diff_and_a_listing_hide_and_forge_nothing(tmp_path: Path) -> None:
+    box = make_toolbox(tmp_path)
+    call = call_of("write_file", path="a\n+++ b/safe.txt", content="x = '\u202e'\n\x1b[1A\n")
+    ask = await box.approval(call)
+    assert ask is not None
+    assert ask.summary == "Write a\\u000a+++ b/safe.txt"
+    assert ask.detail.splitlines()[1] == "+++ b/a\\u000a+++ b/safe.txt"
+    assert "+x = '\\u202e'\n+\\u001b[1A\n" in ask.detail
+    await box.run(call)
+    listed = (await box.run(call_of("list_directory"))).content.decode()
+    assert "a\\u000a+++ b/" in listed
+
+
+async def test_the_apps_own_data_is_not_searched_whatever_its_name(tmp_path: Path) -> None:
+    own = tmp_path / "da[t]a {x}*" / "workspaces"
+    own.mkdir(parents=True)
+    (own / "record.toml").write_text("precious")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "workspaces").write_text("precious")
+    box = make_toolbox(tmp_path, protected=(own,))
+    found = (await box.run(call_of("search_text", pattern="precious"))).content.decode()
+    assert "1 matching line in 1 file:\ndata/workspaces\n" in found

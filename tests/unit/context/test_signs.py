@@ -1,0 +1,33 @@
+"""What a person approves is what they read: hidden signs are found, and shown as codes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.signs import first_hidden, is_hidden, revealed, revealed_name
+
+HIDDEN = (
+    "\0\x1b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u200b"
+    "\u2028\u202e\u2066\u2800\u3164\ufe00\ufeff\U000e0041"
+)
+    "\0\x1b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u200b\u2028\u202e\u2066\u2800\u3164\ufe00\ufeff\U000e0041"
+)
+
+
+@pytest.mark.parametrize("sign", HIDDEN)
+def test_hidden_signs_are_found(sign: str) -> None:
+    assert first_hidden(f"echo a{sign}b{sign}") == sign
+    assert revealed(sign).startswith("\\")
+
+
+@pytest.mark.parametrize("text", ["git commit -m 'Größe ❤️ 完了'\n\tmake", "سلام", "naïve", ""])
+def test_words_of_all_languages_stand_as_they_are(text: str) -> None:
+    assert (first_hidden(text), revealed(text)) == ("", text)
+
+
+@given(st.text())
+def test_nothing_hidden_is_left(text: str) -> None:
+    assert not any(map(is_hidden, revealed(text)))
+    assert not set("\n\t") & set(revealed_name(text))
