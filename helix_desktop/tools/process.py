@@ -10,8 +10,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import cast
 
 _MIB = 1024 * 1024
@@ -22,6 +23,13 @@ _BREATH_S = 0.005
 _TERM_GRACE_S = 0.3
 _LINGER_S = 0.5
 _START_GRACE_S = 5.0
+_GUARD = 'exec 3<&0 </dev/null; ( ( read -r _ <&3 || kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; exec "$@"'
+"""A shell's words: leave a watcher in the group, then become the command.
+
+The watcher waits at the other end of a pipe of ours. It reads a line when the command has ended in good
+order, and the pipe's end when this process is gone, however it ended: then it ends the group. The watcher is
+nobody's child, so that no command waits for it.
+"""
 
 
 class CappedOutput:
@@ -54,13 +62,17 @@ class CappedOutput:
 
 @dataclass(frozen=True)
 class Launch:
-    """A program to run; a `str` command goes to the system's shell on Windows only."""
+    """A program to run; a `str` command goes to the system's shell on Windows only.
+
+    `guarded`: on POSIX systems its group does not outlive this process, even a killed one; without `feed`.
+    """
 
     command: Sequence[str] | str
     cwd: str
     environment: Mapping[str, str]
     feed: bytes | None = None
     join_errors: bool = True
+    guarded: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,9 +130,28 @@ async def run_process(launch: Launch, timeout_s: float, cap: int = OUTPUT_CAP) -
     When the task is cancelled, or the time is over, the program and all of its process group are ended first.
     Raises OSError when it cannot be started.
     """
+    with _guard(launch) as (guarded, stdin):
+        return await _run(guarded, stdin, timeout_s, cap)
+
+
+@contextmanager
+def _guard(launch: Launch) -> Iterator[tuple[Launch, int]]:
+    """The launch, guarded if it wants that, and its standard input; leaving the block lets the guard go."""
+    plain = subprocess.DEVNULL if launch.feed is None else subprocess.PIPE
+    if not launch.guarded or os.name != "posix" or isinstance(launch.command, str):
+        yield launch, plain
+        return
+    far, near = os.pipe()
+    with open(far, "rb", 0) as listening, open(near, "wb", 0) as saying:
+        yield replace(launch, command=["/bin/sh", "-c", _GUARD, "sh", *launch.command]), listening.fileno()
+        with suppress(OSError):  # the watcher was ended with the group
+            saying.write(b"\n")
+
+
+async def _run(launch: Launch, stdin: int, timeout_s: float, cap: int) -> Ran:
     loop = asyncio.get_running_loop()
     watcher = _Watcher(loop, cap)
-    transport = await _start(loop, launch, watcher)
+    transport = await _start(loop, launch, stdin, watcher)
     try:
         _feed(transport, launch.feed)
         in_time, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
@@ -133,11 +164,11 @@ async def run_process(launch: Launch, timeout_s: float, cap: int = OUTPUT_CAP) -
 
 
 async def _start(
-    loop: asyncio.AbstractEventLoop, launch: Launch, watcher: _Watcher
+    loop: asyncio.AbstractEventLoop, launch: Launch, stdin: int, watcher: _Watcher
 ) -> asyncio.SubprocessTransport:
     try:
         # A cancel in the middle of starting would end the program alone, not what it has started by then.
-        await asyncio.shield(_spawn(loop, launch, watcher))
+        await asyncio.shield(_spawn(loop, launch, stdin, watcher))
     except asyncio.CancelledError:
         await asyncio.wait([watcher.made], timeout=_START_GRACE_S)
         if watcher.made.done():
@@ -146,8 +177,7 @@ async def _start(
     return watcher.made.result()
 
 
-async def _spawn(loop: asyncio.AbstractEventLoop, launch: Launch, watcher: _Watcher) -> None:
-    stdin = subprocess.DEVNULL if launch.feed is None else subprocess.PIPE
+async def _spawn(loop: asyncio.AbstractEventLoop, launch: Launch, stdin: int, watcher: _Watcher) -> None:
     stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
     environment = dict(launch.environment)
     if isinstance(launch.command, str):

@@ -45,7 +45,9 @@ class RunCommand:
         _check(given.command)
         command = given.command if os.name == "nt" else [_shell(), "-c", given.command]
         try:
-            ran = await run_process(Launch(command, str(self._root), self._environment), given.timeout_s)
+            ran = await run_process(
+                Launch(command, str(self._root), self._environment, guarded=True), given.timeout_s
+            )
         except OSError as error:
             raise ToolError("The command could not be started.", f"{error.strerror}.") from error
         said = _said(ran, given.timeout_s).encode()

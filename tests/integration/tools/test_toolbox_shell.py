@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from helix_desktop.context.tool import Rule
 from helix_desktop.tools.process import CappedOutput, Launch, run_process
 from tests.support.tool_cache import call_of, make_toolbox
 
+ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are written for a POSIX shell")
 
 
@@ -78,6 +80,35 @@ async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await gone(child)
+
+
+LAUNCHING = """
+import asyncio, os, sys
+from helix_desktop.tools.process import Launch, run_process
+command = ["/bin/sh", "-c", "sleep 300 & echo $! $$ > told; wait"]
+asyncio.run(run_process(Launch(command, sys.argv[1], os.environ, guarded=True), 300))
+"""
+
+
+async def test_a_killed_app_leaves_no_command_running(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "told")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    app = await asyncio.create_subprocess_exec(sys.executable, "-c", LAUNCHING, str(tmp_path), env=environ)
+    pids = [int(word) for word in (await asyncio.to_thread((tmp_path / "told").read_text)).split()]
+    app.kill()
+    await app.wait()
+    assert [await gone(pid) for pid in pids] == [True, True]
+
+
+async def test_the_guard_is_no_child_of_the_command_and_ends_with_it(tmp_path: Path) -> None:
+    command = 'cat /proc/$$/task/$$/children; echo; echo $$; grep -ls "^NSpgid:.*\\b$$" /proc/[0-9]*/status'
+    result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
+    lines = result.content.decode().split("\n")
+    assert lines[0] == "exit code 0"
+    assert len(lines[1].split()) <= 1  # cat itself
+    others = [int(line.split("/")[2]) for line in lines[3:] if line and line.split("/")[2] != lines[2]]
+    assert others
+    assert [await gone(pid) for pid in others] == [True] * len(others)
 
 
 @pytest.mark.parametrize("turns", range(12))

@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 from helix_desktop.context.signs import first_hidden, is_hidden, revealed, revealed_name
 
 HIDDEN = (
-    "\0\x1b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u200b"
-    "\u2028\u202e\u2066\u2800\u3164\ufe00\ufeff\U000e0041"
-)
     "\0\x1b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u200b\u2028\u202e\u2066\u2800\u3164\ufe00\ufeff\U000e0041"
 )
 
