@@ -24,7 +24,16 @@ from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton
 
 _SAID_MS = 1_200  # how long a button says that it has copied
 _FILE_TOOLS = {"read_file", "write_file", "edit_file"}
-_NARROW, _TIGHT = 620, 470  # pixels below which buttons lose their words, one step after the other
+_MARGINS_PX = (18, 10, 14, 14)
+_TITLE_PX = 150  # room that the title keeps, as far as it needs it, before a button loses its words
+_STEPS = (
+    (True, True, " {words} · {cost}"),
+    (False, True, " {words} · {cost}"),
+    (False, False, " Recall · {cost}"),
+    (False, False, " {cost}"),
+    (False, False, ""),
+)
+"""How words give way: whether the lesser buttons have theirs, the tool's name shows, and Recall's words."""
 _TOOL_ICONS = {
     "read_file": "file-text",
     "list_directory": "folder-tree",
@@ -58,7 +67,7 @@ class Preview(QWidget):
         self.empty = EmptyState("database", "Select an entry to see what is stored.")
         shown = QWidget()
         column = QVBoxLayout(shown)
-        column.setContentsMargins(18, 10, 14, 14)
+        column.setContentsMargins(*_MARGINS_PX)
         column.setSpacing(7)
         column.addLayout(self._heading())
         column.addLayout(self._address())
@@ -121,13 +130,9 @@ class Preview(QWidget):
         painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Take the words off the lesser buttons when room is short."""
+        """Take the words off the buttons when room is short."""
         super().resizeEvent(event)
-        self._tell_cost()
-        roomy = self.width() >= _NARROW
-        self.verify_button.setText(" Verify" if roomy else "")
-        self.export_button.setText(" Save as…" if roomy else "")
-        self._tool.setVisible(roomy)
+        self._fit()
 
     def _build_parts(self) -> None:
         self._glyph = IconLabel("file-text", px=16, ink="muted")
@@ -156,7 +161,7 @@ class Preview(QWidget):
         self.copy_hash_button.clicked.connect(self.copy_digest)
 
     def _heading(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+        row = self._head = QHBoxLayout()
         row.setSpacing(9)
         row.addWidget(self._glyph)
         row.addWidget(self._target)
@@ -201,14 +206,35 @@ class Preview(QWidget):
     def _tell_cost(self) -> None:
         if self._state is None:
             return
-        tokens, (first, last) = self._state.row.tokens, self._lines
+        words, cost = self._recalling()
+        self.recall_button.setAccessibleName(f"{words}, {cost}")
+        self.recall_button.setToolTip(f"{words} · {cost}\nPut it into the next message (Ctrl+Enter)")
+        self.recall_button.setEnabled(self._state.data is not None)
+        self._fit()
+
+    def _recalling(self) -> tuple[str, str]:
+        """What would be recalled, and what it costs, in words."""
+        tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
         words = "Recall into chat"
         if last:
             tokens = max(1, round(tokens * self.content.text.content.share(first, last)))
             words = f"Recall lines {first}–{last}" if last > first else f"Recall line {first}"
-        cost = f"≈ {tokens_text(tokens)} tokens"
-        self.recall_button.setText(f" {words} · {cost}" if self.width() >= _NARROW else f" Recall · {cost}")
-        if self.width() < _TIGHT:
-            self.recall_button.setText(f" {cost}")
-        self.recall_button.setAccessibleName(f"{words}, {cost}")
-        self.recall_button.setEnabled(self._state.data is not None)
+        return words, f"≈ {tokens_text(tokens)} tokens"
+
+    def _fit(self) -> None:
+        """Let the buttons lose words, the least needed first, until the title has its room."""
+        words, cost = self._recalling()
+        for lesser, tool, recall in _STEPS:
+            self.verify_button.setText(" Verify" if lesser else "")
+            self.export_button.setText(" Save as…" if lesser else "")
+            self._tool.setVisible(tool)
+            self.recall_button.setText(recall.format(words=words, cost=cost))
+            rest = sum(
+                widget.sizeHint().width() + self._head.spacing()
+                for widget in (self._glyph, self._tool, self.verify_button, self.export_button)
+                if not widget.isHidden()
+            )
+            rest += self.recall_button.sizeHint().width() + self._head.spacing()
+            title = min(_TITLE_PX, self._target.sizeHint().width())
+            if rest + title <= self.width() - sum(_MARGINS_PX[::2]):
+                return

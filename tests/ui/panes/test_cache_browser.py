@@ -189,6 +189,26 @@ async def test_recall_whole_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None
     assert lines.args == [row.digest, 2, 4]
 
 
+@pytest.mark.parametrize("width", [900, 636, 540])
+async def test_the_preview_gives_up_words_before_its_title(
+    qtbot: QtBot, scope: TaskScope, width: int
+) -> None:
+    pane = await opened(qtbot, scope, entries(8))
+    pane.resize(width, 800)
+    pane.table.choose(7)  # the one with a long path
+    pane.show_preview(PreviewState(cache_row(7), CODE))
+
+    preview = pane.preview
+    buttons = (preview.verify_button, preview.export_button, preview.recall_button)
+    await until(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
+    assert preview._target.width() >= 140
+    for button in buttons:
+        assert button.mapTo(pane, button.rect().topRight()).x() < width
+        assert button.accessibleName()
+    assert (preview.verify_button.text() == " Verify") is (width == 900)
+    assert "tokens" in preview.recall_button.toolTip()
+
+
 async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None:
     """V, Ctrl+C, Ctrl+Shift+C and Ctrl+S do what their buttons say."""
     pane = await opened(qtbot, scope, entries(10))
