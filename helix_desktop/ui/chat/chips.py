@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.paint import box, icon, line_of_text
 from helix_desktop.ui.icons import icon as icon_of
 
 _TALL, _GAP, _WIDEST = 26, 6, 320
+_BEFORE_PRICE = " · "
 
 
 class Chip(QWidget):
@@ -56,9 +57,20 @@ class Chip(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box(painter, QRectF(self.rect()), look.color(theme.accent_soft), None, 8)
         icon(painter, look, "archive-restore", theme.accent_text, QRectF(9, (_TALL - 13) / 2, 13, 13))
-        words = QRectF(28, 0, self.width() - 54, _TALL)
-        line_of_text(painter, look, words, self.label, look.font(SMALL, MEDIUM), theme.accent_text)
+        line_of_text(painter, look, self._words(), self.shown(), look.font(SMALL, MEDIUM), theme.accent_text)
         painter.end()
+
+    def shown(self) -> str:
+        """The label as it stands on the chip: where room ends its name is cut, never what it costs."""
+        name, dot, price = self.label.rpartition(_BEFORE_PRICE)
+        font, room = self._look.font(SMALL, MEDIUM), self._words().width()
+        if not dot or self._look.width(self.label, font) <= room:
+            return self.label
+        room -= self._look.width(dot + price, font)
+        return self._look.metrics(font).elidedText(name, Qt.TextElideMode.ElideMiddle, room) + dot + price
+
+    def _words(self) -> QRectF:
+        return QRectF(28, 0, self.width() - 54, _TALL)
 
 
 class ChipArea(QWidget):

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.chat.chips import Chip
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.theme import DARK, LIGHT
 
@@ -115,6 +116,16 @@ def test_chips_can_be_taken_away(qtbot: QtBot, composer: Composer) -> None:
     assert removed.args == ["k2"]
     composer.set_attachments(())
     assert chips.height() == 0
+
+
+def test_a_long_name_never_hides_what_a_chip_costs(composer: Composer) -> None:
+    name = "config/very/deep/folder/with/a/long/name/settings.production.toml, lines 1–80"
+    composer.set_attachments([("a", f"{name} · 12.4k tokens"), ("b", "a.txt · 9 tokens")])
+
+    long, short = composer.findChildren(Chip)
+    assert "…" in long.shown()
+    assert long.shown().endswith(" · 12.4k tokens")
+    assert short.shown() == "a.txt · 9 tokens"
 
 
 def test_estimate_model_and_theme_are_shown(composer: Composer) -> None:
