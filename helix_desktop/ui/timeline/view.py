@@ -85,6 +85,7 @@ class Timeline(QWidget):
         bare = card is None and not self._state.cards
         self.empty.setVisible(bare)
         self._scroll.setVisible(not bare)
+        self.setFocusProxy(self.empty.button if bare else self._scroll)  # PgUp and PgDn scroll at once
         used = self._state.used / self._state.window if self._state.window else 0
         first = f"the first comes at {self._state.threshold * 100:.0f} %"
         self.empty.say(f"No handover yet. {used * 100:.0f} % used; {first}.", "Compact now")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.elements import Pill
@@ -124,6 +124,20 @@ def test_five_hundred_cards_are_built_as_they_come_into_sight(qtbot: QtBot, pane
     pane.reveal(1_000)
     assert pane.card_widget(1_000) is not None
     qtbot.waitUntil(lambda: card(pane, 1_000).mapTo(pane, QPoint(0, 0)).y() < pane.height())
+
+
+def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Timeline) -> None:
+    qtbot.waitExposed(pane)
+    pane.activateWindow()
+    bar = pane._scroll.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    pane.setFocus()
+
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    QTest.keyClick(focused, Qt.Key.Key_PageDown)
+
+    assert bar.value() > 0
 
 
 def test_a_running_compaction_shows_its_phase_and_can_be_cancelled(qtbot: QtBot, pane: Timeline) -> None:
