@@ -38,19 +38,20 @@ class Models:
         if wanted == DEMO_LABEL:
             return DemoModel(resources_dir() / "demo", self._pause_s)
         provider, info = self._settings().find(wanted)
-        return await self._behind(provider, info)
+        return self._behind(provider, info, await self._kept(provider))
 
     async def adhoc(self, label: str, base_url: str, window: int) -> Model:
         """A model at an address that no settings name; `window` in tokens, 0 for the usual.
 
-        Raises HelixError when label or address are no use.
+        A key that is kept for a provider goes to that provider's own address only. Elsewhere goes what the
+        environment holds: somebody set it for this run. Raises HelixError when label or address are no use.
         """
         if not base_url:
             model = await self.named(label)
             if not window or model.info.demo:
                 return model
             provider, info = self._settings().find(label or self._settings().model)
-            return await self._behind(provider, _sized(info, window))
+            return self._behind(provider, _sized(info, window), await self._kept(provider))
         if not _is_address(base_url):
             raise InputUnusable(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
         name, model_name = parse_label(label) if "/" in label else (_ADHOC, label)
@@ -64,20 +65,25 @@ class Models:
             raise InputUnusable(
                 f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
             ) from error
-        return await self._behind(provider, _sized(provider.info(model_name), window))
+        own = self._settings().provider(name)
+        known = own is not None and _same_origin(own.base_url, base_url)
+        key = await self._kept(provider) if known else self._secrets.from_environment(name).value
+        return self._behind(provider, _sized(provider.info(model_name), window), key)
 
-    async def _behind(self, provider: Provider, info: ModelInfo, key: str = "") -> Model:
-        value = key or (await self._secrets.get(provider.name)).value
-        return OpenAIChat(info, provider.base_url, value, http=self._http)
+    async def _kept(self, provider: Provider) -> str:
+        return (await self._secrets.get(provider.name)).value
+
+    def _behind(self, provider: Provider, info: ModelInfo, key: str) -> Model:
+        return OpenAIChat(info, provider.base_url, key, http=self._http)
 
     async def offered(self, provider: Provider, key: str = "") -> list[str]:
         """The models that a server has; `key` empty: the kept one. Raises ModelError."""
-        value = key or (await self._secrets.get(provider.name)).value
+        value = key or await self._kept(provider)
         return list(await list_models(provider.name, provider.base_url, value, http=self._http))
 
     async def tried(self, provider: Provider, model: str, key: str = "") -> str:
         """The beginning of one short answer, streamed. Raises ModelError."""
-        asked = await self._behind(provider, provider.info(model), key)
+        asked = self._behind(provider, provider.info(model), key or await self._kept(provider))
         said = ""
         async with aclosing(asked.stream(Request((Message("user", _TRIAL),)))) as arrivals:
             async for arrival in arrivals:
@@ -97,6 +103,17 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
+
+
+def _same_origin(one: str, other: str) -> bool:
+    """Whether requests to two addresses go to the same place, so that they may carry the same key."""
+    return _is_address(one.strip()) and _origin(one) == _origin(other)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(url.strip())
+    usual = {"http": 80, "https": 443}
+    return parts.scheme, parts.hostname or "", parts.port or usual.get(parts.scheme)
 
 
 def _sized(info: ModelInfo, window: int) -> ModelInfo:

@@ -60,10 +60,10 @@ class Secrets:
         try:
             name, keys = await self._ask(self._vault.read)
         except KeychainUnusable:
-            return self._from_environment(provider)
+            return self.from_environment(provider)
         if keys.get(provider):
             return Key(keys[provider], f"keychain: {name}")
-        return self._from_environment(provider)
+        return self.from_environment(provider)
 
     async def set(self, provider: str, key: str) -> Key:
         """Keep a key; gives it with the source it now has. An empty one deletes."""
@@ -100,7 +100,8 @@ class Secrets:
         self.problem = ""
         return answer
 
-    def _from_environment(self, provider: str) -> Key:
+    def from_environment(self, provider: str) -> Key:
+        """What the environment says, whatever is kept; empty when it says nothing."""
         variable = key_variable(provider)
         value = self._environ.get(variable, "").strip()
         return Key(value, f"environment: {variable}") if value else Key()

@@ -1,0 +1,63 @@
+"""Which key goes where: a kept key only to the address it was kept for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from helix_desktop.app.models import Models
+from helix_desktop.config.keychain import Keychain
+from helix_desktop.config.secrets import Secrets
+from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.context.message import Message, Request
+from tests.support.chat_server import ChatServer, in_turn, say
+
+
+class Chain:
+    """A keychain in memory."""
+
+    name = "memory"
+
+    def __init__(self) -> None:
+        self._items: dict[str, str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """An item."""
+        return self._items.get(username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Write an item."""
+        self._items[username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        """Remove an item."""
+        del self._items[username]
+
+
+async def sent(environ: dict[str, str], own_address: Callable[[str], str]) -> str:
+    """The authorization that a server sees when a run names it for the provider `shop`, whose key is kept."""
+    async with ChatServer(in_turn(say("ready"))) as server:
+        settings = Settings(providers=(Provider(name="shop", base_url=own_address(server.base_url)),))
+        secrets = Secrets(environ, find=lambda: cast("Keychain", Chain()))
+        models = Models(lambda: settings, secrets)
+        try:
+            await secrets.set("shop", "kept-key")
+            model = await models.adhoc("shop/small", server.base_url, 0)
+            async for _ in model.stream(Request((Message("user", "Hello"),))):
+                pass
+        finally:
+            await models.close()
+            secrets.close()
+        return server.requests[-1].headers.get("authorization", "")
+
+
+async def test_a_kept_key_goes_to_its_own_address() -> None:
+    assert await sent({}, lambda url: url + "/") == "Bearer kept-key"
+
+
+@pytest.mark.parametrize("own", ["https://shop.example/v1", "https://127.0.0.1/v1"])
+async def test_a_kept_key_goes_nowhere_else(own: str) -> None:
+    assert await sent({}, lambda _: own) == ""
+    assert await sent({"HELIX_SHOP_KEY": "given"}, lambda _: own) == "Bearer given"
