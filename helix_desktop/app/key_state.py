@@ -9,7 +9,7 @@ _THIS_RUN = "this run only"
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """`place` is keychain, environment, run or none; `text` names it."""
+    """`place` is keychain, environment, run or none; `text` names it, for none where a key would be kept."""
 
     place: str
     text: str
@@ -22,7 +22,7 @@ class KeyState:
             return cls("keychain", name)
         if kind == "environment":
             return cls("environment", f"environment variable {name}")
-        why = f" ({problem})" if problem else ""
+        run_only = f"{_THIS_RUN}: {problem or 'the keychain did not take it'}"
         if source == _THIS_RUN:
-            return cls("run", f"{_THIS_RUN}: no keychain on this system{why}")
-        return cls("none", backend)
+            return cls("run", run_only)
+        return cls("none", f"in the {backend}" if backend else f"for {run_only}")

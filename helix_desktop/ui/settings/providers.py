@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QIntValidator
@@ -47,6 +48,8 @@ _FACES = {
     "ok": ("circle-check", "ok"),
     "failed": ("circle-x", "error"),
 }
+_KEY_WANTED = "Only if the server asks for one"
+_KEY_WOULD_GO = "in the system's keychain, or for this run only where there is none"
 _LINE_PX, _LINES = 32, 4
 _ID = int(Qt.ItemDataRole.UserRole)
 
@@ -150,7 +153,7 @@ class ProviderEditor(QWidget):
         self._url.setText(form.base_url)
         self._key.setText(form.key)
         self._key.setPlaceholderText(
-            "Kept; type to replace it" if status.key_place != "none" else "None needed"
+            "Kept; type to replace it" if status.key_place != "none" else _KEY_WANTED
         )
         self._model.clear()
         self._model.setEditText(form.model)
@@ -162,6 +165,10 @@ class ProviderEditor(QWidget):
         self._fields["key"].set_note(_key_note(status))
         self._use.setVisible(bool(form.id) and not status.in_use)
         self._remove.setVisible(bool(form.id))
+
+    def begin(self) -> None:
+        """Give the keyboard to the first field."""
+        self._name.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_checks(self, lines: Sequence[CheckLine]) -> None:
         """Show how far a test is."""
@@ -207,7 +214,7 @@ class ProviderEditor(QWidget):
         self._url.setText(preset.base_url)
         if not self._name.text().strip():
             self._name.setText(preset.name)
-        self._key.setPlaceholderText("" if preset.needs_key else "None needed")
+        self._key.setPlaceholderText("Paste the key" if preset.needs_key else "None needed")
 
     def _show_key(self, shown: bool) -> None:
         self._key.setEchoMode(QLineEdit.EchoMode.Normal if shown else QLineEdit.EchoMode.Password)
@@ -220,7 +227,7 @@ def _key_note(status: ProviderStatus) -> str:
         "keychain": f"Kept in the {status.key_text}.",
         "environment": f"Taken from the {status.key_text}.",
         "run": f"Kept for {status.key_text}.",
-        "none": status.key_text and f"Will be kept in the {status.key_text}.",
+        "none": f"Will be kept {status.key_text or _KEY_WOULD_GO}.",
     }[status.key_place]
 
 
@@ -254,6 +261,8 @@ class ProvidersPage(QWidget):
             column(self.list, row(self._add, None), 8, self._stack, gap=8),
         )
         self.setLayout(column(whole, self.editor.footer, gap=0))
+        self._demo_use.hide()
+        self._show_editor(False)
 
     def _demo_page(self) -> QWidget:
         words = label(
@@ -295,6 +304,7 @@ class ProvidersPage(QWidget):
         self.list.setCurrentRow(-1)
         self._show_editor(True)
         self.editor.show_provider(_NEW, ProviderStatus("", False, "none", self._new_key_place()))
+        self.editor.begin()
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
@@ -308,7 +318,11 @@ class ProvidersPage(QWidget):
             item.setIcon(icon("play" if demo else "server", self._theme.muted, 16))
 
     def _new_key_place(self) -> str:
-        return next((state.key_text for state in self._states.values() if state.key_place == "keychain"), "")
+        """Where the others' keys are or would be; empty when nothing is known of it."""
+        states = self._states.values()
+        kept = (f"in the {state.key_text}" for state in states if state.key_place == "keychain")
+        would = (state.key_text for state in states if state.key_place == "none" and state.key_text)
+        return next(chain(kept, would), "")
 
     def _chosen_id(self) -> str:
         item = self.list.currentItem()

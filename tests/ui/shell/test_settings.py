@@ -91,7 +91,9 @@ def test_a_kept_key_is_named_but_never_shown(dialog: SettingsDialog) -> None:
     ("status", "note"),
     [
         (ProviderStatus("p", False, "environment", "environment variable OPENAI_API_KEY"), "OPENAI_API_KEY"),
-        (ProviderStatus("p", False, "run", "this run only: no keychain on this system"), "this run only"),
+        (ProviderStatus("p", False, "run", "this run only: it was locked"), "Kept for this run only: it was"),
+        (ProviderStatus("p", False, "none", "in the Secret Service"), "Will be kept in the Secret Service."),
+        (ProviderStatus("p", False, "none", ""), "Will be kept in the system's keychain, or for this run"),
     ],
 )
 def test_the_page_says_where_the_key_is(
@@ -101,6 +103,27 @@ def test_the_page_says_where_the_key_is(
     dialog.providers.editor.show_provider(GOOD, status)
 
     assert note in words(dialog)
+
+
+def test_a_new_provider_begins_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    dialog.activateWindow()
+    qtbot.waitUntil(dialog.isActiveWindow)
+    QTest.mouseClick(button(dialog, "Add provider"), Qt.MouseButton.LeftButton)
+
+    assert line(dialog, "Name").hasFocus()
+    assert "Will be kept in the Secret Service." in words(dialog)
+
+
+def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    footer = dialog.providers.editor.footer
+    dialog.providers.list.setCurrentRow(1)
+    assert footer.isVisible()
+    dialog.providers.list.setCurrentRow(0)
+    assert not footer.isVisible()
+    dialog.providers.add()
+    assert footer.isVisible()
+    dialog.providers.show_providers((DEMO,), (ProviderStatus("demo", True, "none", ""),))
+    assert not footer.isVisible()
 
 
 def test_a_preset_fills_in_the_address(qtbot: QtBot, dialog: SettingsDialog) -> None:
