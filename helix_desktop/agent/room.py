@@ -146,10 +146,9 @@ class Room:
         """A content, or its lines `first` to `last` (from 1), ready to be recalled into a message."""
         data = await self.store.get(digest)
         entry = await self.store.entry(digest)
-        text = data.decode("utf-8", "replace")
+        text = await asyncio.to_thread(_lines, data, first, last)
         label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
         if first:
-            text = "\n".join(text.splitlines()[first - 1 : last or None])
             label = f"{label}, lines {first}-{last or 'end'}"
         return Attachment(digest, label, text, await self.count(text), len(data))
 
@@ -163,3 +162,9 @@ class Room:
         for conversation in self._open.values():
             await conversation.close()
         await self.store.close()
+
+
+def _lines(data: bytes, first: int, last: int) -> str:
+    """The text of a content, or its lines from `first` (0: all of it) to `last` (0: the end)."""
+    text = data.decode("utf-8", "replace")
+    return "\n".join(text.splitlines()[first - 1 : last or None]) if first else text

@@ -96,8 +96,7 @@ class ToolRunner:
         await self._record(call, result, began)
 
     async def _record(self, call: ToolCall, result: ToolResult, began: int) -> None:
-        text = result.content.decode("utf-8", "replace")
-        digest = result.recalled or digest_of(result.content)
+        text, digest = await asyncio.to_thread(_read, result)  # 60 MB of output must not hold up the window
         size = len(result.content)
         shown, tokens, full_tokens = await self._shown(result, text, digest)
         answer = ToolAnswered(
@@ -127,16 +126,23 @@ class ToolRunner:
     async def _shown(self, result: ToolResult, text: str, digest: str) -> tuple[str, int, int]:
         """The shown form, its tokens, and the tokens of the whole output."""
         shown = result.shown or text
-        tokens, full = await self._counter.count([shown, text])
+        counts = await self._counter.count([text] if shown == text else [shown, text])
+        tokens, full = counts[0], counts[-1]
         policy, frame, _ = self._settings()
         if tokens > frame.info.window * policy.preview_above and policy.enabled and not result.recalled:
             budget = policy.preview_tokens
-            shown = preview(text, digest, budget)
+            shown = await asyncio.to_thread(preview, text, digest, budget)
             (tokens,) = await self._counter.count([shown])
             if tokens > budget:  # denser than text usually is: one more try, in proportion
-                shown = preview(text, digest, budget * budget // (tokens + tokens // 4))
+                smaller = budget * budget // (tokens + tokens // 4)
+                shown = await asyncio.to_thread(preview, text, digest, smaller)
                 (tokens,) = await self._counter.count([shown])
         return shown, tokens, full
+
+
+def _read(result: ToolResult) -> tuple[str, str]:
+    """An output's text and digest."""
+    return result.content.decode("utf-8", "replace"), result.recalled or digest_of(result.content)
 
 
 def _crashed(call: ToolCall, error: Exception) -> ToolResult:

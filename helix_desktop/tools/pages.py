@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 _COUNTED = 2 * 1024 * 1024  # characters; beyond it a safe estimate saves seconds of counting
+_PIECE = 256 * 1024  # characters
 _ESTIMATE = 3  # characters to a token, fewer than in any code or log measured
 _LEAST_PIECE = 200
 _MARGIN = 0.85
@@ -18,7 +20,14 @@ Cut = tuple[int, int]
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text with their line ends, cut at newlines only, so that they join to the text again."""
-    return _LINE.findall(text)
+    lines: list[str] = []
+    start = 0
+    while start < len(text):
+        # One piece after the other: a match holds up all other threads until it is through.
+        end = text.find("\n", start + _PIECE) + 1 or len(text)
+        lines += _LINE.findall(text, start, end)
+        start = end
+    return lines
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,9 @@ class Pages:
         It is numbered among the pages of the whole when one begins there, else among those from there on.
         """
         tokens = await self._tokens()
+        return await asyncio.to_thread(self._starting, tokens, line, char)
+
+    def _starting(self, tokens: Sequence[int], line: int, char: int) -> Page:
         cuts = self._cuts(tokens, (1, 0))
         if (line, char) not in cuts:
             cuts = self._cuts(tokens, (line, min(char, max(len(self._lines[line - 1]) - 1, 0))))
@@ -61,9 +73,14 @@ class Pages:
         return self._page(cuts, at)
 
     async def _tokens(self) -> list[int]:
-        if sum(map(len, self._lines)) > _COUNTED:
-            return [len(line.encode()) // _ESTIMATE + 1 for line in self._lines]
-        return await self._count(self._lines)
+        estimated = await asyncio.to_thread(self._estimated)
+        return estimated or await self._count(self._lines)
+
+    def _estimated(self) -> list[int]:
+        """An estimate for each line where counting would take too long; else nothing."""
+        if sum(map(len, self._lines)) <= _COUNTED:
+            return []
+        return [len(line.encode()) // _ESTIMATE + 1 for line in self._lines]
 
     def _cuts(self, tokens: Sequence[int], start: Cut) -> list[Cut]:
         cuts, used, first_char = [start], 0, start[1]

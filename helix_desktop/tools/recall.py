@@ -6,6 +6,7 @@ thread with a time limit could only hide a hanging match, as Python cannot end o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Protocol
 
@@ -68,9 +69,9 @@ class RecallCachedContent(Free):
             data, entry = await self._cache.get(digest), await self._cache.entry(digest)
         except StoreError as error:
             raise ToolError(error.what, error.why, error.fix) from error
-        text = data.decode(errors="replace")
+        lines = await asyncio.to_thread(lambda: lines_of(data.decode(errors="replace")))
         choose = self._matches if given.pattern else self._lines
-        shown = await choose(text, entry, given)
+        shown = await choose(lines, entry, given)
         about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
         return ToolResult(data, target=about, shown=shown, recalled=digest)
 
@@ -108,8 +109,7 @@ class RecallCachedContent(Free):
             said.append(f"{digest} ({entry.tool} {entry.target}, {size_text(entry.size)})")
         return "; ".join(said)
 
-    async def _lines(self, text: str, entry: Entry, given: RecallArguments) -> str:
-        lines = lines_of(text)
+    async def _lines(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first, last = given.start_line or 1, min(given.end_line or len(lines), len(lines))
         if lines and (first > len(lines) or last < first):
             raise ToolError(
@@ -119,15 +119,16 @@ class RecallCachedContent(Free):
         pages = Pages(lines[:last], given.max_tokens, self._count)
         page = await pages.starting(first, given.start_char)
         if page.is_all and first == 1 and last == len(lines):
-            return "" if text else f"{_name(entry)} is empty (0 bytes)."
+            return "" if lines else f"{_name(entry)} is empty (0 bytes)."
         return f"{_name(entry)}, {len(lines):,} lines in all. {_where(page, given)}\n{page.text}"
 
-    async def _matches(self, text: str, entry: Entry, given: RecallArguments) -> str:
+    async def _matches(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first = given.start_line or 1
-        part = lines_of(text)[first - 1 : given.end_line]
+        part = lines[first - 1 : given.end_line]
         options = [f"--context={_CONTEXT_LINES}", "--text", f"--regexp={given.pattern}", "--", "-"]
-        ran = await self._ripgrep.run(options, ".", "".join(part).encode())
-        found = [_numbered(line, first - 1) for line in ran.output.decode(errors="replace").splitlines()]
+        feed = await asyncio.to_thread(lambda: "".join(part).encode())
+        ran = await self._ripgrep.run(options, ".", feed)
+        found = await asyncio.to_thread(_found, ran.output, first - 1)
         matches = sum(is_match for is_match, _ in found)
         if not matches:
             where = f"lines {first}-{first + len(part) - 1}"
@@ -149,6 +150,10 @@ def _where(page: Page, given: RecallArguments) -> str:
     follows = f"; next: start_line={page.next_line}{at}{end}" if page.next_line else ""
     inside = f" from character {page.first_char}" if page.first_char else ""
     return f"Lines {page.first}-{page.last}{inside}, page {page.number} of {page.count}{follows}."
+
+
+def _found(output: bytes, shift: int) -> list[tuple[bool, str]]:
+    return [_numbered(line, shift) for line in output.decode(errors="replace").splitlines()]
 
 
 def _numbered(line: str, shift: int) -> tuple[bool, str]:

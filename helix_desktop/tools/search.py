@@ -46,10 +46,9 @@ class SearchText(Free):
         finally:
             await _let_go(held)
         where = "/".join(part for part in (place.rel, place.name) if part)
-        text = _grouped(
-            ran.output.decode(errors="replace"), place.rel, given.pattern, where or "the workspace"
-        )
-        return ToolResult(text.encode(), target=f"{given.pattern} in {where or '.'}")
+        named = where or "the workspace"
+        data = await asyncio.to_thread(_grouped, ran.output, place.rel, given.pattern, named)
+        return ToolResult(data, target=f"{given.pattern} in {where or '.'}")
 
     def _options(self, given: SearchTextArguments, place: Place) -> list[str]:
         options = ["--null", "--no-heading", "--with-filename", "--sort=path", "--hidden"]
@@ -78,10 +77,10 @@ async def _let_go(held: AbstractContextManager[Place]) -> None:
     await asyncio.to_thread(held.__exit__, None, None, None)
 
 
-def _grouped(output: str, rel: str, pattern: str, where: str) -> str:
+def _grouped(output: bytes, rel: str, pattern: str, where: str) -> bytes:
     lines: list[str] = []
     files, matches, current = 0, 0, ""
-    for line in output.split("\n"):
+    for line in output.decode(errors="replace").split("\n"):
         name, found, rest = line.partition("\0")
         if not found:
             lines += ["  --"] if line == "--" else []
@@ -93,8 +92,8 @@ def _grouped(output: str, rel: str, pattern: str, where: str) -> str:
             lines.append("/".join(part for part in (rel, name.removeprefix("./").replace("\\", "/")) if part))
         lines.append(f"  {rest}")
     if not matches:
-        return f"No match for {pattern!r} in {where}.\n"
+        return f"No match for {pattern!r} in {where}.\n".encode()
     left = len(lines) - _MOST_LINES
     cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []
     head = f"{matches:,} matching line{'s' * (matches != 1)} in {files:,} file{'s' * (files != 1)}:"
-    return "\n".join([head, *lines[:_MOST_LINES], *cut]) + "\n"
+    return ("\n".join([head, *lines[:_MOST_LINES], *cut]) + "\n").encode()

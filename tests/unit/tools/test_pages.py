@@ -50,3 +50,11 @@ async def test_a_line_longer_than_a_page_is_cut_inside() -> None:
     page = await pages.starting(1, 0)
     assert page.count > 20
     assert (page.next_line, page.next_char) == (1, len(page.text))
+
+
+def test_a_long_text_in_lines_is_the_text_again() -> None:
+    text = "".join(f"{number} \u2028 word\r\n" for number in range(60_000)) + "\n\n" + "x" * 600_000 + "\nend"
+    lines = lines_of(text)
+    assert "".join(lines) == text
+    assert [line.count("\n") for line in lines] == [1] * (len(lines) - 1) + [0]
+    assert lines_of(text + "\n")[-1] == "end\n"
