@@ -50,7 +50,8 @@ def handover_due(transcript: Transcript, policy: Policy, gauge: Gauge, now: int)
     """
     if not policy.enabled or gauge.pressure != "compact" or breaker_open(transcript):
         return None
-    if now - transcript.last_compaction_at < cooldown_ms(transcript, policy):
+    waited = now - transcript.last_compaction_at
+    if 0 <= waited < cooldown_ms(transcript, policy):  # below 0 the clock was set back: nobody knows
         return None
     cut = cuts.choose(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
     if cut is None or cut.messages < policy.handover_least_messages:

@@ -102,7 +102,12 @@ class Limits:
         self._unwritable = relative_parts(unwritable, root)
 
     def check_read(self, path: str, parts: tuple[str, ...]) -> None:
-        """Raises ToolError when the path holds the app's own data, of this workspace or of others."""
+        """Raises ToolError when the path holds the app's own data, of this workspace or of others.
+
+        Also when a link leads to a name that is no text, which nothing could be told of.
+        """
+        if any("\ud800" <= sign <= "\udfff" for part in parts for sign in part):
+            raise outside(path, "a link on the way leads to a name that is not valid Unicode.")
         if is_below(parts, self.sealed):
             raise outside(path, "it holds this program's own data.")
 

@@ -144,6 +144,15 @@ def test_failures_double_the_wait_and_then_stop_it() -> None:
     assert planner.cooldown_ms(maker.transcript, maker.policy) == 60_000
 
 
+def test_a_clock_that_is_set_back_stops_no_handover() -> None:
+    """The wait is about time that has passed: an hour that came twice is none."""
+    maker = full()
+    maker.record(HandoverFailed("No handover was made."))
+    since = maker.transcript.last_compaction_at
+    assert due(maker, since) is None
+    assert due(maker, since - 3_600_000) is not None
+
+
 def test_an_undo_waits_for_the_cooldown() -> None:
     """A handover that the person undid is not made again in the same breath."""
     maker = full()

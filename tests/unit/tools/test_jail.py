@@ -304,3 +304,14 @@ def test_no_text_becomes_parts_that_climb(text: str) -> None:
     except ToolError:
         return
     assert all(part not in ("", ".", "..") and "/" not in part and "\0" not in part for part in parts)
+
+
+def test_a_link_to_a_name_that_is_no_text_is_refused(make: Make, root: Path) -> None:
+    odd = root / os.fsdecode(b"odd\xff.txt")
+    odd.write_text("content")
+    (root / "link.txt").symlink_to(odd.name)
+    jail = make(root)
+    with pytest.raises(ToolError, match="not valid Unicode"):
+        read(jail, "link.txt")
+    with pytest.raises(ToolError, match="not valid Unicode"):
+        jail.writable("link.txt")
