@@ -62,8 +62,8 @@ class SidebarPresenter:
 
 
 def _why_closed(row: WorkspaceRow) -> str:
-    reason = "The folder is missing." if row.badge == "missing" else "This workspace is not open."
-    return f"{reason} Its sessions are kept."
+    reason = "Folder missing" if row.badge == "missing" else "Not open"
+    return f"{reason}; sessions are kept."
 
 
 def _distinct(rows: list[WorkspaceRow]) -> list[WorkspaceRow]:
@@ -103,9 +103,9 @@ def _badge(room: Room | None, record: WorkspaceRecord) -> Badge:
 
 
 def _item(session: SessionSummary, room: Room, active: str) -> SessionItem:
-    running = any(one.session.id == session.id and one.running for one in room.conversations)
+    here = [one for one in room.conversations if one.session.id == session.id]
     name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
-    parts = [name, messages_text(session.messages)] if name else [messages_text(session.messages)]
+    parts = [messages_text(session.messages), name] if name else [messages_text(session.messages)]
     share = session.used / session.window if session.window else 0.0
     return SessionItem(
         id=session.id,
@@ -113,6 +113,7 @@ def _item(session: SessionSummary, room: Room, active: str) -> SessionItem:
         subtitle=" · ".join(parts),
         updated_ms=session.updated,
         used=share,
-        running=running,
+        running=any(one.running for one in here),
         active=session.id == active,
+        waiting=any(one.asks for one in here),
     )

@@ -13,6 +13,7 @@ from helix_desktop.ui.theme import LIGHT, Theme
 _BAR_PX = 38
 _LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
 """A state whose words are about as long as they get; room is kept for it, whatever is shown now."""
+_LONG_COUNT = 88_800  # tokens; no count of a usual window has more signs
 
 
 class GaugePill(QAbstractButton):
@@ -51,8 +52,12 @@ class GaugePill(QAbstractButton):
             self.update()
 
     def width_at(self, detail: GaugeDetail) -> int:
-        """Width in pixels that the pill takes at a detail."""
-        return self._width_of(self._state, detail)
+        """Width in pixels that the pill takes at a detail; the same while a window of this size fills."""
+        window = max(1, self._state.window)
+        used = min(window * 888 // 1000, _LONG_COUNT)
+        long = GaugeState(used, self._state.window, True, "", 2 * used / window, "near")  # as many are left
+        hundred = QFontMetricsF(self._font()).horizontalAdvance("0")  # of a share with three digits
+        return max(self._width_of(self._state, detail), self._width_of(long, detail) + int(hundred))
 
     def room_for(self, detail: GaugeDetail) -> int:
         """Width in pixels that is enough for any usual state at a detail; the same whatever is shown."""
@@ -82,8 +87,8 @@ class GaugePill(QAbstractButton):
             QColor(self._theme.text if self._state.state in {"near", "over"} else self._theme.muted)
         )
         left = 12 + _BAR_PX + 8
-        room = QRectF(left, 0, self.width() - left, self.height())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+        room = QRectF(left, 0, self.width() - left - 12, self.height())
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.text())
 
     def _paint_bar(self, painter: QPainter, bar: QRectF) -> None:
         painter.setPen(Qt.PenStyle.NoPen)

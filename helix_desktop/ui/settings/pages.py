@@ -33,6 +33,8 @@ from helix_desktop.ui.widgets import (
     row,
 )
 
+_SIZE_PX = 140  # width of the list of text sizes, like that of a field for a number
+
 
 class AppearancePage(QWidget):
     """Theme, text size, and what Enter does."""
@@ -61,6 +63,7 @@ class AppearancePage(QWidget):
         holder.setLayout(row(segments, None))
         holder.setAccessibleName("Theme")
         self._size = Combo()
+        self._size.setMaximumWidth(_SIZE_PX)
         for px in TEXT_PX:
             self._size.addItem(f"{px} px", px)
         self._size.activated.connect(lambda _: self.text_px_chosen.emit(self._size.currentData()))

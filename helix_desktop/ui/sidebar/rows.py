@@ -58,6 +58,7 @@ class SessionItem:
     used: float
     running: bool
     active: bool
+    waiting: bool = False  # for the person's approval
 
 
 def color_of(workspace_id: str) -> str:

@@ -109,8 +109,8 @@ class SessionDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(
                 QRectF(bar.x(), bar.y(), max(4.0, _BAR_PX * min(1.0, item.used)), 4), 2, 2
             )
-        if item.running:
-            painter.setBrush(QColor(self.theme.seg_assistant))
+        if item.running or item.waiting:
+            painter.setBrush(QColor(self.theme.seg_output if item.waiting else self.theme.seg_assistant))
             painter.drawEllipse(QPointF(bar.x() - 11, middle), 3.5, 3.5)
 
     def _base(self) -> QFont:

@@ -87,8 +87,8 @@ class SessionModel(QAbstractListModel):
         if role == WHEN_ROLE:
             return when_text(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            running = ", running" if entry.running else ""
-            return f"{entry.title}, {entry.subtitle}, {round(entry.used * 100)} % of the window used{running}"
+            state = ", waiting for your approval" if entry.waiting else ", running" if entry.running else ""
+            return f"{entry.title}, {entry.subtitle}, {round(entry.used * 100)} % of the window used{state}"
         return entry.title if role == Qt.ItemDataRole.ToolTipRole else None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:

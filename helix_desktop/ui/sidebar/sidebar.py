@@ -143,6 +143,7 @@ class Sidebar(QFrame):
         """Say why this workspace is not open, instead of its sessions and cache; empty when it is open."""
         self._why.setText(why)
         self._footer.setVisible(not why)
+        self.search.setVisible(not why)
         self._choose_page()
 
     def show_cache(self, text: str) -> None:

@@ -152,14 +152,17 @@ def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, w
     bar.resize(width, 57)
     host.show()
     seen: set[tuple[str, ...]] = set()
+    widths: set[int] = set()
     headers = (HEADER, replace(HEADER, title="A", demo=True, waiting=True), replace(HEADER, title="A" * 90))
     for header in headers:
         for used in (0, 900, 99_900, 128_000):
             bar.show_session(header)
             bar.show_gauge(replace(GAUGE, used=used, window=128_000))
+            widths.add(bar.gauge.sizeHint().width())
             seen.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
 
     assert seen == {("Chat", "Cache", "Timeline")}
+    assert len(widths) == 1
 
 
 def test_closing_asks_first(qtbot: QtBot, window: MainWindow) -> None:

@@ -28,7 +28,7 @@ async def test_a_missing_folder_is_told_and_can_be_located(qapp: QApplication, t
     async with opened_window(qapp, tmp_path) as rig:
         await rig.opened.shell.begin()
         assert rig.window.missing.isVisible()
-        assert "The folder is missing. Its sessions are kept." in _words(rig.window.sidebar)
+        assert "Folder missing; sessions are kept." in _words(rig.window.sidebar)
         rig.window.commands.switch_workspace.trigger()
         assert [row.badge for row in rig.window.switcher.found()] == ["missing"]
         rig.window.switcher.hide()
@@ -52,7 +52,7 @@ async def test_a_workspace_in_use_elsewhere_is_told_and_opens_when_it_is_free(
         other = await LevelStore.open(folder, first)
         await rig.opened.shell.open_workspace(first)
         assert "is open here already" in rig.banners()
-        assert "This workspace is not open. Its sessions are kept." in _words(rig.window.sidebar)
+        assert "Not open; sessions are kept." in _words(rig.window.sidebar)
         assert rig.opened.shell.work.conversation is None
         await rig.opened.shell.open_workspace(second)
         assert "is open here already" not in rig.banners()
