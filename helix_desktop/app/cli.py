@@ -100,7 +100,7 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
     )
     run.add_argument("--window", type=_tokens, default=0, metavar="TOKENS", help="the model's window")
     run.add_argument("--session", default="", metavar="ID", help="go on with this session, or `last`")
-    run.add_argument("--yes", action="store_true", help="approve every call; without it they are denied")
+    run.add_argument("--yes", action="store_true", help="approve every call; else only saved rules do")
     run.add_argument("--json", action="store_true", help="print every event as a JSON line")
 
 

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -23,12 +23,12 @@ _BREATH_S = 0.005
 _TERM_GRACE_S = 0.3
 _LINGER_S = 0.5
 _START_GRACE_S = 5.0
-_GUARD = 'exec 3<&0 </dev/null; ( ( read -r _ <&3 || kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; exec "$@"'
+_GUARD = 'exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; exec "$@"'
 """A shell's words: leave a watcher in the group, then become the command.
 
-The watcher waits at the other end of a pipe of ours. It reads a line when the command has ended in good
-order, and the pipe's end when this process is gone, however it ended: then it ends the group. The watcher is
-nobody's child, so that no command waits for it.
+The watcher waits at a pipe whose other end is ours, and ends the group when that is closed: when the command
+has ended, or when this process is gone, however it ended. As long as it waits, the group's number is nobody
+else's. It is nobody's child, so that no command waits for it.
 """
 
 
@@ -64,7 +64,8 @@ class CappedOutput:
 class Launch:
     """A program to run; a `str` command goes to the system's shell on Windows only.
 
-    `guarded`: on POSIX systems its group does not outlive this process, even a killed one; without `feed`.
+    `guarded`: on POSIX systems nothing of its group outlives it, nor this process, even a killed one; without
+    `feed`.
     """
 
     command: Sequence[str] | str
@@ -142,10 +143,11 @@ def _guard(launch: Launch) -> Iterator[tuple[Launch, int]]:
         yield launch, plain
         return
     far, near = os.pipe()
-    with open(far, "rb", 0) as listening, open(near, "wb", 0) as saying:
-        yield replace(launch, command=["/bin/sh", "-c", _GUARD, "sh", *launch.command]), listening.fileno()
-        with suppress(OSError):  # the watcher was ended with the group
-            saying.write(b"\n")
+    try:
+        yield replace(launch, command=["/bin/sh", "-c", _GUARD, "sh", *launch.command]), far
+    finally:
+        os.close(far)
+        os.close(near)
 
 
 async def _run(launch: Launch, stdin: int, timeout_s: float, cap: int) -> Ran:

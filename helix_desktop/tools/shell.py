@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,6 +44,12 @@ class RunCommand:
     async def run(self, call_id: str, given: RunCommandArguments) -> ToolResult:
         """Run it to its end. Raises ToolError when it cannot be started."""
         _check(given.command)
+        if await asyncio.to_thread(os.path.realpath, self._root) != str(self._root):
+            raise ToolError(
+                "The command was not started.",
+                "The workspace's folder was replaced by a link to another place.",
+                "Tell the person; nothing can be run here until the folder is back.",
+            )
         command = given.command if os.name == "nt" else [_shell(), "-c", given.command]
         try:
             ran = await run_process(

@@ -134,6 +134,25 @@ async def test_what_is_left_in_the_background_is_ended_and_said(tmp_path: Path) 
     assert await gone(int(lines[2]))
 
 
+async def test_what_is_left_in_the_background_without_output_is_ended(tmp_path: Path) -> None:
+    command = "sleep 300 >/dev/null 2>&1 & echo $!"
+    result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
+    lines = result.content.decode().splitlines()
+    assert lines[0] == "exit code 0"
+    assert await gone(int(lines[1]))
+
+
+async def test_nothing_runs_where_a_link_took_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    box = make_toolbox(tmp_path / "work")
+    (tmp_path / "work").rmdir()
+    (tmp_path / "work").symlink_to("elsewhere")
+    with pytest.raises(ToolError, match="replaced by a link"):
+        await box.run(call_of("run_command", command="touch made"))
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 async def test_a_flood_is_capped_in_the_middle_and_the_loop_lives(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
     ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, cap=2 * 1024 * 1024)
