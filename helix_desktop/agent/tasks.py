@@ -40,3 +40,4 @@ class TaskScope:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0)  # since 3.12 gather does not yield for what is done, and `_ended` must run
