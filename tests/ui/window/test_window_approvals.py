@@ -37,6 +37,8 @@ async def test_once_runs_it_and_asks_again_next_time(qapp: QApplication, tmp_pat
         await _asked(rig, server)
         rig.typed("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
+        status = rig.window.top_bar.status
+        await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert not (tmp_path / "project" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
         asked = await rig.decide("once")
@@ -45,6 +47,7 @@ async def test_once_runs_it_and_asks_again_next_time(qapp: QApplication, tmp_pat
         await rig.turn_over()
         assert (tmp_path / "project" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+        assert status().startswith("Ready")
 
         rig.typed("Again")
         await rig.decide("once")
