@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import json
 import os
 import signal
@@ -117,7 +118,12 @@ async def _pages(room: Room) -> AsyncIterator[Any]:
 
 
 async def _show(given: argparse.Namespace, room: Room) -> int:
-    data = await room.store.get(await room.resolve(given.sha))
+    digest = await room.resolve(given.sha)
+    data = await room.store.get(digest)
+    if given.json:
+        about = msgspec.to_builtins(await room.store.entry(digest))
+        out(json.dumps({**about, "base64": base64.b64encode(data).decode()}, indent=1))
+        return 0
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import os
@@ -117,6 +118,8 @@ async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: C
     shown = await cli("cache", "show", blob, "--workspace", "ws")
     assert hashlib.sha256(shown.out).hexdigest() == blob
     assert BLOB in shown.out
+    told = (await cli("cache", "show", blob, "--workspace", "ws", "--json")).json
+    assert (told["digest"], base64.b64decode(told["base64"])) == (blob, shown.out)
 
     whole = await cli("cache", "verify", "--workspace", "ws")
     assert (whole.code, whole.out) == (0, b"2 verified, 0 damaged\n")
