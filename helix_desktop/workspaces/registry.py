@@ -20,7 +20,6 @@ from helix_desktop.workspaces.record import WorkspaceRecord
 RECORD_FILE = "workspace.toml"
 POLICY_FILE = "policy.toml"
 STORE_FOLDER = "store"
-LOCK_FILE = ".lock"
 _LONGEST_WAIT_S = 5.0
 
 
@@ -156,13 +155,14 @@ class Registry:
     def _alone(self) -> Iterator[None]:
         """Hold the lock of the list against other processes. Raises HelixError when one does not let go."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = self._folder.with_name(f"{self._folder.name}.lock")
         try:
-            with FileLock(self._folder / LOCK_FILE, timeout=_LONGEST_WAIT_S):
+            with FileLock(lock, timeout=_LONGEST_WAIT_S):
                 yield
         except Timeout as error:
             raise HelixError(
                 "The list of workspaces was not changed.",
-                f"Another process has held {self._folder / LOCK_FILE} for {_LONGEST_WAIT_S:g} s.",
+                f"Another process has held {lock} for {_LONGEST_WAIT_S:g} s.",
                 "Try again; if it stays so, end the other Helix Desktop.",
             ) from error
 
