@@ -20,7 +20,8 @@ def row_words(widget: RowWidget) -> str:
     sheet = widget.sheet
     if sheet is None:
         return ""
-    return "\n".join(text.text() for text in sheet.texts) or widget.accessibleName()
+    words = "".join(("\n" if one.joins is None else one.joins) + one.text for one in sheet.words())
+    return words.removeprefix("\n") or widget.accessibleName()
 
 
 class RowWords(QAccessibleTextInterface):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar, QWidget
 
+from helix_desktop.ui.chat.builder import Builder, View
 from helix_desktop.ui.chat.column import Column
 from helix_desktop.ui.chat.flow import Flow
 from helix_desktop.ui.chat.look import Look
@@ -18,6 +19,7 @@ from helix_desktop.ui.chat.sheets import ESTIMATES, Sheets
 
 _TRAIL = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
+_SLICE_S = 0.005  # of building in one go: painting takes as long again
 _EDGE = 8.0  # room kept around what Tab brings into sight, pixels
 
 
@@ -46,6 +48,7 @@ class Board(QObject):
         self.tick = 0
         self.deck: Deck | None = None
         self.column = Column(viewport, sheets)
+        self._builder = Builder(self, self.flow, self._view, self._lay)
         self._viewport = viewport
         self._bar = bar
         self._syncing = False
@@ -174,12 +177,16 @@ class Board(QObject):
         top = placed.y + self.sheets.gap(placed.row)
         return Located(placed.row, sheet, point.x() - self.column.left, point.y() - top)
 
+    def _view(self) -> View:
+        return View(self.column.height, self.following, self.sheet, self.sheets.gap)
+
     def _measure(self, index: int) -> float:
         return self.sheets.gap(index) + self.sheet(index).height
 
     def _lay(self) -> None:
-        placed = self.flow.layout(self.column.height)
-        rows = [(row, self.sheets.get(row.row), self.sheets.gap(row.row)) for row in placed]
+        self.flow.layout(self.column.height)
+        self._builder.build(_SLICE_S)
+        rows = [(row, self.sheets.get(row.row), self.sheets.gap(row.row)) for row in self.flow.placed]
         if self.deck is not None:
             self.deck.place(rows, self.column.left)
         self._sync_bar()

@@ -131,7 +131,7 @@ class ApprovalSheet(Sheet):
         words = "“Always in this workspace” saves exactly this rule:"
         line_of_text(painter, look, self._rule_label, words, look.font(SMALL), theme.faint)
         for text in self.texts:
-            text.paint(painter, paint.clip, paint.marks_of(self.texts, text))
+            text.paint(painter, paint.clip, paint.marks_of(text))
         for hot in self.hots:
             if hot.name == "open:detail":
                 rect = hot.rect.adjusted(6, 0, 0, 0)
@@ -252,6 +252,6 @@ class NoticeSheet(Sheet):
         mark = QRectF(look.px(_PAD), middle - side / 2, side, side)
         icon(painter, look, _LEVELS[self._notice.level], color, mark)
         for text in self.texts:
-            text.paint(painter, paint.clip, paint.marks_of(self.texts, text))
+            text.paint(painter, paint.clip, paint.marks_of(text))
         for hot in self.hots:
             button(painter, look, hot, paint)

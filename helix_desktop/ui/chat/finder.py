@@ -51,10 +51,10 @@ class Finder(QObject):
         self.query, self.current, self._rows = "", None, iter(())
 
     def hits(self, sheet: Sheet) -> dict[int, list[tuple[int, int]]]:
-        """Ranges of a sheet that hold the words, by number of its text."""
+        """Ranges of what is built of a sheet that hold the words, by number of the text."""
         if not self.query:
             return {}
-        return {number: found for number, text in enumerate(sheet.texts) if (found := text.find(self.query))}
+        return {text.number: found for text in sheet.shown if (found := text.find(self.query))}
 
     def _order(self) -> Iterator[tuple[int, Spot | None]]:
         """All rows once around; the row of the present hit first beyond it, and at last as a whole."""
@@ -88,21 +88,30 @@ class Finder(QObject):
         return self.query in source_text(row).lower()
 
     def _go_to(self, index: int, beyond: Spot | None) -> bool:
-        spots = self._spots(index)
-        if not spots and self._open(index):
-            spots = self._spots(index)
-        if beyond is not None:
-            spots = [spot for spot in spots if (spot > beyond if self._forward else spot < beyond)]
-        if not spots:
+        spot = self._spot(index, beyond)
+        if spot is None and beyond is None and self._open(index):
+            spot = self._spot(index, None)
+        if spot is None:
             return False
-        spot = spots[0 if self._forward else -1]
         self.current = (spot, len(self.query))
         self._reveal(spot)
         return True
 
-    def _spots(self, index: int) -> list[Spot]:
-        hits = self.hits(self._board.sheet(index))
-        return [Spot(index, number, start) for number, found in hits.items() for start, _ in found]
+    def _spot(self, index: int, beyond: Spot | None) -> Spot | None:
+        """The nearest hit of a row; only texts that hold the words are built for it."""
+        sheet = self._board.sheet(index)
+        words = sheet.words()
+        for one in words if self._forward else reversed(list(words)):
+            passed = beyond is not None and (
+                one.number < beyond.text if self._forward else one.number > beyond.text
+            )
+            if passed or self.query not in one.text.lower():
+                continue
+            found = [Spot(index, one.number, start) for start, _ in sheet.text(one.number).find(self.query)]
+            for spot in found if self._forward else reversed(found):
+                if beyond is None or (spot > beyond if self._forward else spot < beyond):
+                    return spot
+        return None
 
     def _open(self, index: int) -> bool:
         """Open the fold of a row that may hide the words."""
@@ -115,6 +124,6 @@ class Finder(QObject):
 
     def _reveal(self, spot: Spot) -> None:
         sheet = self._board.sheet(spot.row)
-        line = sheet.texts[spot.text].line_rect(spot.position)
+        line = sheet.text(spot.text).line_rect(spot.position)
         third = self._board.column.height / 3
         self._board.show_row(spot.row, third - line.y())

@@ -38,6 +38,8 @@ class HighlightJob:
     language: str
     colors: CodeColors
     first: int = 0
+    lexing: Lexing | None = None  # of the whole code, where the document is a part of it
+    line: int = 0  # of the whole code, where the document begins
 
 
 def colored_runs(code: str, language: str) -> Iterator[Colored]:
@@ -59,6 +61,28 @@ def colored_runs(code: str, language: str) -> Iterator[Colored]:
             column += len(part)
 
 
+class Lexing:
+    """Long code that is lexed once from its beginning, for all the documents that show parts of it."""
+
+    def __init__(self, code: str, language: str) -> None:
+        self._runs = colored_runs(code, language)
+        self._lines: dict[int, list[Colored]] = {}
+        self._reached = 0
+
+    def part(self, first: int, count: int) -> Iterator[Colored | None]:
+        """Runs of `count` lines from a line on, counted from there; None where only time has passed."""
+        while self._reached < first + count:
+            run = next(self._runs, None)
+            if run is None:
+                break
+            self._lines.setdefault(run.line, []).append(run)
+            self._reached = run.line
+            yield None
+        for line in range(first, first + count):
+            for run in self._lines.get(line, ()):
+                yield run._replace(line=line - first)
+
+
 class Highlighter(QObject):
     """Works through waiting documents in slices of 4 ms; tells when one has changed."""
 
@@ -67,7 +91,7 @@ class Highlighter(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs: deque[HighlightJob] = deque()
-        self._running: tuple[HighlightJob, Iterator[Colored]] | None = None
+        self._running: tuple[HighlightJob, Iterator[Colored | None]] | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._work)
@@ -103,19 +127,26 @@ class Highlighter(QObject):
     def _slice(self, deadline: float) -> None:
         if self._running is None:
             job = self._jobs.popleft()
-            block = job.document.findBlockByNumber(job.first)
-            code = job.document.toPlainText()[block.position() :] if block.isValid() else ""
-            self._running = (job, colored_runs(code, job.language))
+            self._running = (job, _runs_of(job))
         job, runs = self._running
         ready: list[Colored] = []
         for run in runs:
-            ready.append(run)
-            if time.perf_counter() > deadline and run.line > ready[0].line:
+            if run is not None:
+                ready.append(run)
+            if time.perf_counter() > deadline and (run is None or run.line > ready[0].line):
                 break
         else:
             self._running = None
         _apply(job, ready)
         self.highlighted.emit()
+
+
+def _runs_of(job: HighlightJob) -> Iterator[Colored | None]:
+    if job.lexing is not None:
+        return job.lexing.part(job.line, job.document.blockCount())
+    block = job.document.findBlockByNumber(job.first)
+    code = job.document.toPlainText()[block.position() :] if block.isValid() else ""
+    return colored_runs(code, job.language)
 
 
 def _apply(job: HighlightJob, runs: list[Colored]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from helix_desktop.ui.chat.markdown import Chunk, Code, MarkdownReader
 
@@ -32,8 +34,10 @@ class OpenFence:
 class MarkdownStream:
     """Reads a growing text; the cost of a delta depends on the open chunk, never on the whole text."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Mapping[str, Any] | None = None) -> None:
+        """`known` are the link references of the text that stands above."""
         self._reader = MarkdownReader()
+        self._reader.references.update(known or {})
         self._tail = ""
         self.frozen: list[Chunk] = []
         self.open: tuple[Chunk, ...] = ()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QLinearGradient, QPainter
 
-from helix_desktop.ui.chat.look import BODY, GAP, MEDIUM, SEMIBOLD, SMALL, UI
-from helix_desktop.ui.chat.markdown import Block, Chunk, Code, Leaf, Prose, Span, read_typed
+from helix_desktop.ui.chat.look import BODY, COLUMN, GAP, MEDIUM, SEMIBOLD, SMALL, UI
+from helix_desktop.ui.chat.markdown import Chunk, Code, Leaf, Prose, Span, read_typed
 from helix_desktop.ui.chat.markdown_stream import MarkdownStream
 from helix_desktop.ui.chat.paint import (
     CHIP_HEIGHT,
@@ -23,76 +22,23 @@ from helix_desktop.ui.chat.paint import (
     icon,
     line_of_text,
 )
-from helix_desktop.ui.chat.parts import CodePart, Part, gap_before, make_part
+from helix_desktop.ui.chat.parts import CodePart
 from helix_desktop.ui.chat.rows import AssistantRow, UserRow
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
+from helix_desktop.ui.chat.slabs import NUMBERS, Slabs
+from helix_desktop.ui.chat.stack import Stack
 from helix_desktop.ui.chat.text_piece import TextPiece
+from helix_desktop.ui.chat.words import Words, words_of_piece
 
 _HEAD = 26.0
 _LONG_LINES, _LONG_CHARS = 40, 4_000  # a pasted wall of text is folded above
 _SHOWN_LINES, _SHOWN_CHARS = 24, 2_500
+_OPEN_SECTIONS = 2  # at the end of an answer that still grows: what arrives may change them
 
 
 def clock(at_ms: int) -> str:
     """A time of day in the local zone, from milliseconds since 1970; empty for 0."""
     return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M") if at_ms else ""
-
-
-class _Stack:
-    """Parts from top to bottom, with the blocks they were made of."""
-
-    def __init__(self, studio: Studio) -> None:
-        self._studio = studio
-        self.parts: list[Part] = []
-        self._blocks: list[Block] = []
-        self._bottoms: list[float] = []
-        self._hots: list[Sequence[Hot]] = []
-
-    def add(self, block: Block) -> Part:
-        """Put the part of a block at the end."""
-        part = make_part(block, self._studio.writer, self._studio.look, self._studio.highlighter)
-        self.parts.append(part)
-        self._blocks.append(block)
-        return part
-
-    def cut(self, count: int) -> None:
-        """Keep the first parts only."""
-        del self.parts[count:], self._blocks[count:], self._bottoms[count:], self._hots[count:]
-
-    def arrange(self, x: float, y: float, width: float, kept: int = 0) -> float:
-        """Place the parts below each other, the first `kept` stay where they are; the bottom."""
-        kept = min(kept, len(self._bottoms))
-        bottom = self._bottoms[kept - 1] if kept else y
-        del self._bottoms[kept:], self._hots[kept:]
-        for at in range(kept, len(self.parts)):
-            part = self.parts[at]
-            top = bottom + self._studio.look.px(
-                gap_before(self._blocks[at], self._blocks[at - 1] if at else None)
-            )
-            height = part.layout(width)
-            part.move(x, top)
-            bottom = top + height
-            self._bottoms.append(bottom)
-            self._hots.append(part.hots(f"{at}:"))
-        return bottom
-
-    def hots(self) -> list[Hot]:
-        """The places of all parts."""
-        return [hot for hots in self._hots for hot in hots]
-
-    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece]) -> None:
-        """Draw the parts that are in sight."""
-        for at in range(bisect_left(self._bottoms, paint.clip.top()), len(self.parts)):
-            part = self.parts[at]
-            if self._bottoms[at] - part.height > paint.clip.bottom():
-                break
-            part.paint(painter, paint, texts, f"{at}:")
-
-    def copy_of(self, hot: str) -> str | None:
-        """The source of the code whose Copy button has a name."""
-        number, _, action = hot.partition(":")
-        part = self.parts[int(number)] if action == "copy" and number.isdigit() else None
-        return part.source if isinstance(part, CodePart) else None
 
 
 class UserSheet(Sheet):
@@ -101,7 +47,7 @@ class UserSheet(Sheet):
     def __init__(self, row: UserRow, setting: Setting, studio: Studio) -> None:
         super().__init__(row, setting, studio)
         self._files = row.attachments
-        self._stack = _Stack(studio)
+        self._stack = Stack(studio)
         self._bubble = QRectF()
         lines = row.text.count("\n") + 1
         self._long = lines > _LONG_LINES or len(row.text) > _LONG_CHARS
@@ -149,7 +95,7 @@ class UserSheet(Sheet):
     def _paint(self, painter: QPainter, paint: Paint) -> None:
         look, theme = self.look, self.look.theme
         box(painter, self._bubble, look.color(theme.user_bubble), None, 14)
-        self._stack.paint(painter, paint, self.texts)
+        self._stack.paint(painter, paint)
         more = self.hot("open:more")
         if more is not None:
             if more.name == paint.hovered:
@@ -166,31 +112,111 @@ class UserSheet(Sheet):
 
 
 class AssistantSheet(Sheet):
-    """Markdown under a head with the model's name; grows in place while it streams."""
+    """Markdown under a head with the model's name; finished text is built near the viewport only.
+
+    What still streams stands below the finished slabs in a stack that grows in place.
+    """
 
     def __init__(self, row: AssistantRow, setting: Setting, studio: Studio) -> None:
         super().__init__(row, setting, studio)
         self._row = row
         self._studio = studio
-        self._stack = _Stack(studio)
-        self._stream = MarkdownStream()
+        self._slabs = Slabs(row.text, studio, _OPEN_SECTIONS if row.streaming else 0)
+        before = self._slabs.last_block() if row.streaming else None
+        self._stack = Stack(studio, len(self._slabs) * NUMBERS, before)
+        self._stream = MarkdownStream(self._slabs.known)
         self._frozen_chunks = 0
         self._frozen_parts = 0
         self._fence: CodePart | None = None
         self._top = 0.0
         self._rearrange_from = 0
+        self._shown: list[TextPiece] | None = None
+        self._slabs_bottom = 0.0
         self._thoughts = self._make_thoughts()
-        self._take(row.text)
-        if not row.streaming:
-            self._close_fence()
+        if row.streaming:
+            self._take(self._slabs.rest)
 
     @property
     def busy(self) -> bool:
         """Whether the answer still grows."""
         return self._row.streaming
 
+    @property
+    def texts(self) -> list[TextPiece]:
+        """All texts from top to bottom, built for it as a whole."""
+        self.build(0.0, float("inf"), float("inf"))
+        return self.shown
+
+    @texts.setter
+    def texts(self, texts: list[TextPiece]) -> None:
+        raise AttributeError("an answer makes its texts itself")
+
+    @property
+    def shown(self) -> list[TextPiece]:
+        """The texts that are built, from top to bottom."""
+        if self._shown is None:
+            thoughts = [self._thoughts] if self._thoughts is not None else []
+            self._shown = [*thoughts, *self._slabs.shown(), *(part.text for part in self._stack.parts)]
+        return self._shown
+
+    def text(self, number: int) -> TextPiece:
+        """A text by its number, built when it was not; IndexError when there is none."""
+        if number < 0 and self._thoughts is not None:
+            return self._thoughts
+        if number >= len(self._slabs) * NUMBERS:
+            return self._stack.parts[number - len(self._slabs) * NUMBERS].text
+        text = self._slabs.text(number)
+        self._restack()
+        return text
+
+    def words(self) -> Iterator[Words]:
+        """The words of all texts; nothing is built for them."""
+        if self._thoughts is not None:
+            yield words_of_piece(self._thoughts)
+        yield from self._slabs.words()
+        yield from (words_of_piece(part.text) for part in self._stack.parts)
+
+    def end(self, *, last: bool) -> int | None:
+        """The number of the first or the last text, None when there is none."""
+        thoughts = self._thoughts.number if self._thoughts is not None else None
+        tail = self._stack.parts[-1 if last else 0].text.number if self._stack.parts else None
+        order = (thoughts, self._slabs.end(last=last), tail)
+        return next((number for number in (order[::-1] if last else order) if number is not None), None)
+
+    def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
+        """Build what lies between two heights, until a time of time.perf_counter; True when all is built."""
+        if not self.width:
+            self.layout(float(COLUMN))
+        done = self._slabs.build(top, bottom, deadline, upwards=upwards)
+        self._restack()
+        return done
+
+    def read_ahead(self, deadline: float) -> bool:
+        """Prepare, until a time, what will be built later; True when nothing is left."""
+        return self._slabs.read_ahead(deadline)
+
+    def pin(self, top: float, bottom: float, *, at_end: bool) -> int:
+        """What must not move in sight while the part between two heights is built."""
+        ends_in_sight = bool(self._stack.parts) and self._slabs.bottom < bottom
+        return self._slabs.pin(top, bottom, at_end=at_end or ends_in_sight)
+
+    def top_of(self, pin: int) -> float:
+        """Where what `pin` has named stands, pixels."""
+        return self._slabs.top_of(pin)
+
+    def heights(self) -> list[float]:
+        """The height of each slab, for a later sheet of the same row."""
+        return self._slabs.heights()
+
+    def inherit(self, heights: list[float], scale: float) -> None:
+        """Take the heights of a former sheet, times a scale, until they are measured."""
+        self._slabs.inherit(heights, scale)
+
     def copy_of(self, hot: str) -> str | None:
         """The source of a code block."""
+        number = hot.partition(":")[0]
+        if number.isdigit() and int(number) < len(self._slabs) * NUMBERS:
+            return self._slabs.copy_of(hot)
         return self._stack.copy_of(hot)
 
     def become(self, row: AssistantRow) -> bool:
@@ -198,7 +224,7 @@ class AssistantSheet(Sheet):
         before = self._row
         if not (before.streaming and row.text.startswith(before.text) and row.reasoning == before.reasoning):
             return False
-        if not row.streaming and self._stream.has_references:
+        if not row.streaming and (self._stream.has_references or self._slabs.has_references):
             return False
         if len(row.text) > len(before.text):
             self._take(row.text[len(before.text) :])
@@ -211,6 +237,12 @@ class AssistantSheet(Sheet):
         if self.width:
             self.height = self._arrange(self.width, self._rearrange_from)
         return True
+
+    def _restack(self) -> None:
+        """Let what stands below the slabs follow them."""
+        if self.width:
+            moved = self._slabs.bottom != self._slabs_bottom
+            self.height = self._arrange(self.width, 0 if moved else len(self._stack.parts))
 
     def _take(self, delta: str) -> None:
         stream = self._stream
@@ -228,9 +260,7 @@ class AssistantSheet(Sheet):
             self._add(stream.open)
         self._frozen_chunks = len(stream.frozen)
         self._take_fence()
-        self.texts = [part.text for part in self._stack.parts]
-        if self._thoughts is not None:
-            self.texts.insert(0, self._thoughts)
+        self._shown = None
 
     def _add(self, chunks: Sequence[Chunk]) -> None:
         for chunk in chunks:
@@ -255,7 +285,9 @@ class AssistantSheet(Sheet):
         if "thoughts" not in self.setting.opened or not self._row.reasoning:
             return None
         block = Prose((Leaf((Span(self._row.reasoning),)),))
-        return self._studio.writer.prose(block, self.look.theme.muted, UI)
+        thoughts = self._studio.writer.prose(block, self.look.theme.muted, UI)
+        thoughts.number = -1
+        return thoughts
 
     def _arrange(self, width: float, kept: int = 0) -> float:
         look = self.look
@@ -271,9 +303,11 @@ class AssistantSheet(Sheet):
                 self._thoughts.x, self._thoughts.y = look.px(14), y + 2
                 y += self._thoughts.layout(width - look.px(14)) + look.px(14)
         self._top = y
+        y = self._slabs_bottom = self._slabs.arrange(0, y, width)
         y = self._stack.arrange(0, y, width, kept)
-        self.hots = heads + self._stack.hots()
-        if not self._stack.parts and self._row.streaming:
+        self.hots = heads + self._slabs.hots() + self._stack.hots()
+        self._shown = None
+        if not (self._stack.parts or len(self._slabs)) and self._row.streaming:
             y += look.px(24)
         if self._row.stopped:
             y += look.px(CHIP_HEIGHT + GAP)
@@ -281,14 +315,16 @@ class AssistantSheet(Sheet):
 
     def _thinking(self) -> str:
         words = len(self._row.reasoning.split())
-        return f"Thinking · {words:,} words" if self._stack.parts or not self._row.streaming else "Thinking…"
+        begun = self._stack.parts or len(self._slabs) or not self._row.streaming
+        return f"Thinking · {words:,} words" if begun else "Thinking…"
 
     def _paint(self, painter: QPainter, paint: Paint) -> None:
         if self.setting.head:
             self._paint_head(painter)
         if self._row.reasoning:
             self._paint_thoughts(painter, paint)
-        self._stack.paint(painter, paint, self.texts)
+        self._slabs.paint(painter, paint)
+        self._stack.paint(painter, paint)
         if self._row.streaming:
             self._paint_caret(painter, paint)
         if self._row.stopped:
@@ -346,7 +382,7 @@ class AssistantSheet(Sheet):
         if self._thoughts is not None:
             bar = QRectF(0, self._thoughts.y, 2, self._thoughts.height)
             painter.fillRect(bar, look.color(theme.border_strong))
-            self._thoughts.paint(painter, paint.clip, paint.marks_of(self.texts, self._thoughts))
+            self._thoughts.paint(painter, paint.clip, paint.marks_of(self._thoughts))
 
     def _paint_caret(self, painter: QPainter, paint: Paint) -> None:
         look, theme = self.look, self.look.theme

@@ -39,13 +39,11 @@ class Paint:
     pressed: str = ""
     copied: str = ""
     tick: int = 0  # steps of the spinner
-    marks: dict[int, list[Mark]] = field(default_factory=dict)  # by index of the sheet's text
+    marks: dict[int, list[Mark]] = field(default_factory=dict)  # by number of the text
 
-    def marks_of(self, texts: Sequence[TextPiece], piece: TextPiece) -> Sequence[Mark]:
+    def marks_of(self, piece: TextPiece) -> Sequence[Mark]:
         """The marks that lie over one text."""
-        if not self.marks:
-            return ()
-        return next((self.marks.get(at, ()) for at, text in enumerate(texts) if text is piece), ())
+        return self.marks.get(piece.number, ())
 
 
 class ChipStyle(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QTextCursor
 
-from helix_desktop.ui.chat.highlight import Highlighter, HighlightJob
+from helix_desktop.ui.chat.highlight import Highlighter, HighlightJob, Lexing
 from helix_desktop.ui.chat.look import GAP, INDENT, MEDIUM, SMALL, Look
 from helix_desktop.ui.chat.markdown import Block, Code, Prose, Table
 from helix_desktop.ui.chat.paint import Hot, Paint, box, icon, line_of_text
@@ -34,10 +34,10 @@ class Part(Protocol):
     def move(self, x: float, y: float) -> None:
         """Put the top left corner at a point of the sheet."""
 
-    def hots(self, prefix: str) -> Sequence[Hot]:
-        """The places that can be clicked, their names begun with a prefix."""
+    def hots(self) -> Sequence[Hot]:
+        """The places that can be clicked, their names begun with the text's number."""
 
-    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece], prefix: str) -> None:
+    def paint(self, painter: QPainter, paint: Paint) -> None:
         """Draw at its place."""
 
 
@@ -59,19 +59,36 @@ class TextPart:
         """Put the top left corner at a point of the sheet."""
         self.text.x, self.text.y = x + self._indent, y
 
-    def hots(self, prefix: str) -> Sequence[Hot]:
+    def hots(self) -> Sequence[Hot]:
         """Nothing: links are found by the pointer, not by Tab."""
         return ()
 
-    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece], prefix: str) -> None:
+    def paint(self, painter: QPainter, paint: Paint) -> None:
         """Draw at its place."""
-        self.text.paint(painter, paint.clip, paint.marks_of(texts, self.text))
+        self.text.paint(painter, paint.clip, paint.marks_of(self.text))
+
+
+class CodeCut(NamedTuple):
+    """How a part of long code goes on `above` and `below`, and its first line in what is lexed as a whole."""
+
+    above: bool = False
+    below: bool = False
+    lexing: Lexing | None = None
+    line: int = 0
 
 
 class CodePart:
-    """Code in a frame, with its language or path and a Copy button above."""
+    """Code in a frame, with its language or path and a Copy button above; long code is cut into several."""
 
-    def __init__(self, writer: ProseWriter, look: Look, code: Code, highlighter: Highlighter) -> None:
+    def __init__(
+        self,
+        writer: ProseWriter,
+        look: Look,
+        code: Code,
+        highlighter: Highlighter,
+        cut: CodeCut | None = None,
+    ) -> None:
+        self._cut = cut
         self._look = look
         self._writer = writer
         self._highlighter = highlighter
@@ -83,6 +100,7 @@ class CodePart:
         self.complete = 0
         self.frame = QRectF()
         self.height = 0.0
+        self._head = 0.0  # pixels above the code
         self._job(0)
 
     @property
@@ -95,7 +113,9 @@ class CodePart:
         look = self._look
         width = max(80.0, width - self._indent)
         body = self.text.layout(width - look.px(28))
-        self.height = look.px(HEADER) + body + look.px(22)
+        self._head = look.px(HEADER + 10) if self._cut is None or not self._cut.above else 0.0
+        foot = look.px(12) if self._cut is None or not self._cut.below else 0.0
+        self.height = self._head + body + foot
         self.frame = QRectF(self.frame.x(), self.frame.y(), width, self.height)
         return self.height
 
@@ -104,28 +124,46 @@ class CodePart:
         look = self._look
         self.frame.moveTo(x + self._indent, y)
         self.text.x = self.frame.x() + look.px(14)
-        self.text.y = y + look.px(HEADER + 10)
+        self.text.y = y + self._head
 
-    def hots(self, prefix: str) -> Sequence[Hot]:
+    def hots(self) -> Sequence[Hot]:
         """The Copy button."""
+        if not self._head:
+            return ()
         look = self._look
         width = look.width("Copied", look.font(SMALL)) + look.px(34)
         rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, look.px(HEADER) - 6)
-        return (Hot(f"{prefix}copy", f"Copy code, {self.label}", rect, radius=6),)
+        return (Hot(f"{self.text.number}:copy", f"Copy code, {self.label}", rect, radius=6),)
 
-    def paint(self, painter: QPainter, paint: Paint, texts: Sequence[TextPiece], prefix: str) -> None:
+    def paint(self, painter: QPainter, paint: Paint) -> None:
         """Draw at its place."""
+        self._paint_frame(painter)
+        if self._head:
+            self._paint_head(painter, paint)
+        self.text.paint(painter, paint.clip, paint.marks_of(self.text))
+
+    def _paint_frame(self, painter: QPainter) -> None:
+        """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
+        look, theme, cut = self._look, self._look.theme, self._cut
+        colors = look.color(theme.code_surface), look.color(theme.border)
+        if cut is None:
+            box(painter, self.frame, *colors, 10)
+            return
+        painter.save()
+        painter.setClipRect(self.frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
+        box(painter, self.frame.adjusted(0, -20 if cut.above else 0, 0, 20 if cut.below else 0), *colors, 10)
+        painter.restore()
+
+    def _paint_head(self, painter: QPainter, paint: Paint) -> None:
         look, theme, frame = self._look, self._look.theme, self.frame
-        box(painter, frame, look.color(theme.code_surface), look.color(theme.border), 10)
         line = frame.y() + look.px(HEADER)
         painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), look.color(theme.border))
-        hot = self.hots(prefix)[0]
+        hot = self.hots()[0]
         is_path = self.label != self.language
         font = look.font(SMALL, MEDIUM, mono=is_path)
         room = QRectF(frame.x() + 14, frame.y(), hot.rect.x() - frame.x() - 22, look.px(HEADER) - 1)
         line_of_text(painter, look, room, self.label, font, theme.muted)
         self._paint_copy(painter, paint, hot)
-        self.text.paint(painter, paint.clip, paint.marks_of(texts, self.text))
 
     def grow(self, lines: Sequence[str], partial: str) -> None:
         """Take complete lines and the line that is still arriving of an open fence."""
@@ -170,9 +208,14 @@ class CodePart:
         return start.blockNumber()
 
     def _job(self, first: int) -> None:
-        if not self.text.decor:
-            colors = self._look.theme.code
+        cut, colors = self._cut, self._look.theme.code
+        if self.text.decor:
+            return
+        if cut is None:
             self._highlighter.add(HighlightJob(self.text.document, self.language, colors, first))
+        elif cut.lexing is not None:
+            job = HighlightJob(self.text.document, self.language, colors, 0, cut.lexing, cut.line)
+            self._highlighter.add(job)
 
     def _paint_copy(self, painter: QPainter, paint: Paint, hot: Hot) -> None:
         look, theme = self._look, self._look.theme

@@ -103,8 +103,8 @@ class Pointer(QObject):
 
     def _begin(self, located: Located, extend: bool) -> None:
         spot = _spot(located)
-        if self._clicks >= _DOUBLE and located.sheet.texts:
-            text = located.sheet.texts[spot.text]
+        if self._clicks >= _DOUBLE and located.sheet.shown:
+            text = located.sheet.text(spot.text)
             start, end = text.word(spot.position, whole_block=self._clicks >= _TRIPLE)
             self._selection.cover(spot._replace(position=start), spot._replace(position=end))
         elif extend and self._selection.anchor is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.rows import source_text
 from helix_desktop.ui.chat.sheet import Sheet
 from helix_desktop.ui.chat.sheets import Sheets
+from helix_desktop.ui.chat.words import Words
 
 _RENDERED = 200  # rows; larger selections are copied from the rows' source, so that copying stays quick
 
@@ -57,13 +59,14 @@ class Selection:
         return min(self.anchor, self.head), max(self.anchor, self.head)
 
     def ranges(self, index: int, sheet: Sheet) -> dict[int, tuple[int, int]]:
-        """Selected positions of a row, by number of its text."""
+        """Selected positions of a row that are in sight or near, by number of the text."""
         bounds = self.bounds()
         if bounds is None or not bounds[0].row <= index <= bounds[1].row:
             return {}
         first, last = bounds
         result = {}
-        for number, text in enumerate(sheet.texts):
+        for text in sheet.shown:
+            number = text.number
             start = first.position if (index, number) == first[:2] else 0
             end = last.position if (index, number) == last[:2] else text.length
             if (index, number) >= first[:2] and (index, number) <= last[:2] and start < end:
@@ -72,22 +75,20 @@ class Selection:
 
     def select_row(self, index: int) -> None:
         """Select all words of one row."""
-        texts = self._sheets.get(index).texts
-        if texts:
-            self.cover(Spot(index, 0, 0), Spot(index, len(texts) - 1, texts[-1].length))
+        whole = self._whole(index)
+        if whole is not None:
+            self.cover(*whole)
 
     def select_all(self) -> None:
         """Select all rows."""
         last = len(self._model) - 1
         if last >= 0:
-            texts = self._sheets.get(last).texts
-            end = Spot(last, len(texts) - 1, texts[-1].length) if texts else Spot(last, 0, 1)
-            self.cover(Spot(0, 0, 0), end)
+            whole, first = self._whole(last), self._whole(0)
+            self.cover(first[0] if first else Spot(0, 0, 0), whole[1] if whole else Spot(last, 0, 1))
 
     def covers_row(self, index: int) -> bool:
         """Whether exactly one row is selected as a whole."""
-        texts = self._sheets.get(index).texts
-        whole = (Spot(index, 0, 0), Spot(index, len(texts) - 1, texts[-1].length)) if texts else None
+        whole = self._whole(index)
         return whole is not None and self.bounds() == whole
 
     def text(self) -> str:
@@ -102,20 +103,41 @@ class Selection:
             if many and first.row < index < last.row:
                 parts.append(source_text(self._model.row(index)))
                 continue
-            sheet = self._sheets.get(index)
-            ranges = self.ranges(index, sheet)
-            parts.append(_joined(sheet, ranges))
+            parts.append(_joined(self._selected(index, first, last)))
         return "\n\n".join(part for part in parts if part)
 
+    def _whole(self, index: int) -> tuple[Spot, Spot] | None:
+        sheet = self._sheets.get(index)
+        first, last = sheet.end(last=False), sheet.end(last=True)
+        if first is None or last is None:
+            return None
+        return Spot(index, first, 0), Spot(index, last, sheet.text(last).length)
 
-def _joined(sheet: Sheet, ranges: dict[int, tuple[int, int]]) -> str:
-    """The words of some texts of a sheet: items of a list below each other, others apart by an empty line."""
-    words = ""
+    def _selected(self, index: int, first: Spot, last: Spot) -> Iterator[Words]:
+        """Selected words of a row; only where the selection begins and ends are positions needed."""
+        sheet = self._sheets.get(index)
+        for words in sheet.words():
+            at = (index, words.number)
+            if not first[:2] <= at <= last[:2]:
+                continue
+            if at in (first[:2], last[:2]):
+                text = sheet.text(words.number)
+                start = first.position if at == first[:2] else 0
+                end = last.position if at == last[:2] else text.length
+                if start < end:
+                    yield words._replace(text=text.text(start, end))
+            else:
+                yield words
+
+
+def _joined(selected: Iterable[Words]) -> str:
+    """Words of one row: items of a list below each other, others apart by an empty line."""
+    parts: list[str] = []
     after_item = False
-    for number, span in ranges.items():
-        text = sheet.texts[number]
-        if words:
-            words += "\n" if after_item and text.is_item else "\n\n"
-        words += text.text(*span)
-        after_item = text.is_item
-    return words
+    for words in selected:
+        if any(parts):
+            usual = "\n" if after_item and words.is_item else "\n\n"
+            parts.append(usual if words.joins is None else words.joins)
+        parts.append(words.text)
+        after_item = words.is_item
+    return "".join(parts)

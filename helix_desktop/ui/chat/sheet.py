@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
@@ -15,6 +16,7 @@ from helix_desktop.ui.chat.paint import Hot, Paint, focus_ring
 from helix_desktop.ui.chat.prose import ProseWriter
 from helix_desktop.ui.chat.rows import Row
 from helix_desktop.ui.chat.text_piece import TextPiece
+from helix_desktop.ui.chat.words import Words, words_of_piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Sheet(ABC):
         self.look = studio.look
         self.width = 0.0
         self.height = 0.0
-        self.texts: list[TextPiece] = []
+        self._texts: list[TextPiece] = []
         self.hots: list[Hot] = []
 
     def layout(self, width: float) -> float:
@@ -66,6 +68,58 @@ class Sheet(ABC):
             focus_ring(painter, self.look, hot.rect, hot.radius)
 
     @property
+    def texts(self) -> list[TextPiece]:
+        """All texts from top to bottom; a sheet that is built in part is built as a whole for it."""
+        return self._texts
+
+    @texts.setter
+    def texts(self, texts: list[TextPiece]) -> None:
+        self._texts = texts
+        for number, text in enumerate(texts):
+            text.number = number
+
+    @property
+    def shown(self) -> list[TextPiece]:
+        """The texts that are built, from top to bottom."""
+        return self._texts
+
+    def text(self, number: int) -> TextPiece:
+        """A text by its number, built when it was not; IndexError when there is none."""
+        return self._texts[number]
+
+    def words(self) -> Iterator[Words]:
+        """The words of all texts; nothing is built for them."""
+        return map(words_of_piece, self._texts)
+
+    def end(self, *, last: bool) -> int | None:
+        """The number of the first or the last text, None when there is none."""
+        return (len(self._texts) - 1 if last else 0) if self._texts else None
+
+    def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
+        """Build what lies between two heights, until a time of time.perf_counter; True when all is built."""
+        return True
+
+    def read_ahead(self, deadline: float) -> bool:
+        """Prepare, until a time, what will be built later; True when nothing is left."""
+        return True
+
+    def pin(self, top: float, bottom: float, *, at_end: bool) -> int:
+        """What must not move in sight while the part between two heights is built."""
+        return 0
+
+    def top_of(self, pin: int) -> float:
+        """Where what `pin` has named stands, pixels."""
+        return 0.0
+
+    def heights(self) -> list[float]:
+        """What is known of heights, for a later sheet of the same row."""
+        return []
+
+    def inherit(self, heights: list[float], scale: float) -> None:
+        """Take the heights of a former sheet, times a scale, until they are measured."""
+        return
+
+    @property
     def busy(self) -> bool:
         """Whether it shows work in progress, which turns."""
         return False
@@ -81,23 +135,25 @@ class Sheet(ABC):
 
     def text_at(self, x: float, y: float) -> TextPiece | None:
         """The text at a point, or None."""
-        at = bisect_right(self.texts, y, key=_top) - 1
-        if at >= 0 and self.texts[at].rect.contains(QPointF(x, y)):
-            return self.texts[at]
+        shown = self.shown
+        at = bisect_right(shown, y, key=_top) - 1
+        if at >= 0 and shown[at].rect.contains(QPointF(x, y)):
+            return shown[at]
         return None
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
         """The text, by number, and the position in it that lie nearest to a point; (0, 0) without texts."""
-        if not self.texts:
+        shown = self.shown
+        if not shown:
             return 0, 0
-        at = max(0, bisect_right(self.texts, y, key=_top) - 1)
-        text = self.texts[at]
+        at = max(0, bisect_right(shown, y, key=_top) - 1)
+        text = shown[at]
         below = y - (text.y + text.height)
-        if at + 1 < len(self.texts) and below > self.texts[at + 1].y - y:
-            return at + 1, 0
+        if at + 1 < len(shown) and below > shown[at + 1].y - y:
+            return shown[at + 1].number, 0
         if y < text.y:
-            return at, 0
-        return at, (text.length if below > 0 else text.hit(x, y))
+            return text.number, 0
+        return text.number, (text.length if below > 0 else text.hit(x, y))
 
     def copy_of(self, hot: str) -> str | None:
         """What a Copy button puts on the clipboard, or None when the place is no such button."""

@@ -43,6 +43,8 @@ class Sheets:
         self._studio = Studio(look, ProseWriter(look), highlighter)
         self._kept: OrderedDict[str, Sheet] = OrderedDict()
         self._opened: dict[str, frozenset[str]] = {}
+        self._heights: dict[str, list[float]] = {}
+        self._scale = 1.0  # from the zoom of these heights to the present one
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -55,6 +57,8 @@ class Sheets:
     def use(self, look: Look) -> None:
         """Make all sheets anew in another look."""
         self._studio.highlighter.clear()
+        self._heights = {key: sheet.heights() for key, sheet in self._kept.items()}
+        self._scale = look.zoom / self.look.zoom
         self._studio = Studio(look, ProseWriter(look), self._studio.highlighter)
         self._kept.clear()
 
@@ -63,6 +67,7 @@ class Sheets:
         self._studio.highlighter.clear()
         self._kept.clear()
         self._opened.clear()
+        self._heights.clear()
 
     def drop(self, key: str) -> None:
         """Make the sheet of a key anew when it is needed again."""
@@ -80,7 +85,9 @@ class Sheets:
         if sheet is not None and sheet.setting == setting and self._current(sheet, shape):
             self._kept.move_to_end(shape.key)
             return sheet
+        former = sheet
         sheet = _make(self._model.row(index), setting, self._studio)
+        self._pass_on(former, sheet)
         self._kept[shape.key] = sheet
         self._kept.move_to_end(shape.key)
         if len(self._kept) > KEPT:
@@ -100,6 +107,13 @@ class Sheets:
         if index == 0:
             return self.look.px(20)
         return self.look.px(_gap(self._model.shape(index), self._model.shape(index - 1)))
+
+    def _pass_on(self, former: Sheet | None, sheet: Sheet) -> None:
+        """Let a sheet begin with the heights of a former one, so that what is read stays in its place."""
+        if former is not None:
+            sheet.inherit(former.heights(), 1.0)
+        elif sheet.row.key in self._heights:
+            sheet.inherit(self._heights.pop(sheet.row.key), self._scale)
 
     def _current(self, sheet: Sheet, shape: Row) -> bool:
         """A streaming sheet has taken the arrived text itself; others must show this very row."""

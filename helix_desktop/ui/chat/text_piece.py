@@ -62,6 +62,8 @@ class TextPiece:
         self.decor: dict[int, Decor] = {}
         self.pills: list[Pill] = []
         self.is_table = False
+        self.number = 0  # by which its sheet, selections and hits know it
+        self.joins: str | None = None  # what stands before it where a long text was cut; None for a new block
         self._pill_rects: list[QRectF] | None = None
 
     def layout(self, width: float) -> float:

@@ -264,7 +264,7 @@ class ToolSheet(Sheet):
         top_box(painter, ground, look.color(theme.code_surface), 9, bottom=True)
         painter.fillRect(QRectF(1, self._bar - 1, self.width - 2, 1), look.color(theme.border))
         for text in self.texts:
-            text.paint(painter, paint.clip, paint.marks_of(self.texts, text))
+            text.paint(painter, paint.clip, paint.marks_of(text))
         if self._gap is not None:
             self._paint_gap(painter, paint, self._gap)
 

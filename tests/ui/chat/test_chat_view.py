@@ -326,7 +326,9 @@ def test_long_lines_are_folded_for_display_only(view: ChatView) -> None:
         while block.isValid():
             assert block.length() <= 2_001
             block = block.next()
-    assert [text.text() for text in sheet.texts] == [f"{word} z", word]
+    assert [text.text() for text in sheet.texts] == [f"{word} z", word[:4_000], word[4_000:]]
+    view.select_all()
+    assert view.selected_text() == f"{word} z\n\n{word}"
 
 
 def _rendered(view: ChatView, index: int) -> list[str]:

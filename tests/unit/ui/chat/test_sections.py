@@ -1,0 +1,63 @@
+"""A text that is cut reads the same as the whole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from helix_desktop.ui.chat import sections
+from helix_desktop.ui.chat.markdown import Block, Code, Prose, Span, read_markdown
+
+_PIECES = (
+    "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "   ", "    ", "```", "```py\n", "~~~\n", "`",
+    "**", "> ", "# ", "| a | b |\n|--|--|\n", "---\n", "\n```\n", "\n\n```py\nx\n\ny\n```\n",
+    "\n   ```\n", "\n- item\n",
+    "\n2. two\n   ```sh\n   run\n   ```\n", "[x][r]", "\n\n[r]: http://a.b\n\n", "\t",
+    "- - -\n", "-\n",
+)  # fmt: skip
+
+
+def _read(text: str) -> list[Block]:
+    cuts = sections.cut(text)
+    known = sections.references(text, cuts)
+    return [block for section in cuts for block in sections.read(text, section, known)]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=30).map("".join))
+@example("- a\n```\nx\n\ny\n```\n- b")
+@example("text\n2. no item\n   ```\n\nx\n   ```\n\ny")
+@example("[x][r]\n\n```\n[r]: http://no.way\n```\n\n- [r]: http://a.b\n")
+def test_sections_read_the_same_as_the_whole(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sections, "LEAST", 0)
+        assert _read(text) == [block for chunk in read_markdown(text) for block in chunk.blocks]
+
+
+@given(st.lists(st.sampled_from(["a" * 30, "b" * 5_000, "c" * 9_000, ""]), max_size=300))
+def test_the_parts_of_long_code_are_the_code(lines: list[str]) -> None:
+    code = "\n".join(lines)
+    cuts = sections.cut(f"before\n\n```py\n{code}\n```\nafter")[1:-1]
+    text = f"before\n\n```py\n{code}\n```\nafter"
+    assert [cut.kind for cut in cuts] == ["code"] * len(cuts)
+    joined = "".join((cut.joins or "") + text[cut.start : cut.end] for cut in cuts)
+    assert joined == code
+    assert all(cut.end - cut.start <= sections.PART for cut in cuts)
+    assert [cut.above for cut in cuts] == [False] + [True] * (len(cuts) - 1)
+    assert [cut.below for cut in cuts] == [True] * (len(cuts) - 1) + [False]
+
+
+def test_an_extreme_line_is_words_in_short_parts() -> None:
+    line = "**x** " * 5_000
+    cuts = sections.cut(f"# Head\n{line}\ntail")
+    assert [cut.kind for cut in cuts] == ["markdown", *["line"] * 8, "markdown"]
+    (block,) = sections.read(f"# Head\n{line}\ntail", cuts[1], {})
+    assert isinstance(block, Prose)
+    assert block.leaves[0].spans == (Span(line[:4_000]),)
+
+
+def test_short_code_is_one_section() -> None:
+    text = "```py title\na\n\nb\n```"
+    (section,) = sections.cut(text)
+    assert sections.read(text, section, {}) == (Code("a\n\nb", "py title"),)
+    assert (section.above, section.below) == (False, False)
