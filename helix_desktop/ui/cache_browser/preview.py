@@ -119,9 +119,10 @@ class Preview(QWidget):
             self.recall_requested.emit(self.digest, *self._lines)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colours of a theme, and see what fits at the text size in force."""
         self._theme = theme
         self.update()
+        QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the ground and the line above it."""
@@ -224,6 +225,8 @@ class Preview(QWidget):
     def _fit(self) -> None:
         """Let the buttons lose words, the least needed first, until the title has its room."""
         words, cost = self._recalling()
+        for button in (self.verify_button, self.export_button, self.recall_button):
+            button.ensurePolished()  # what was never on screen would tell a width without its style
         for lesser, tool, recall in _STEPS:
             self.verify_button.setText(" Verify" if lesser else "")
             self.export_button.setText(" Save as…" if lesser else "")

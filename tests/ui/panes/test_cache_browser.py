@@ -200,8 +200,8 @@ async def test_the_preview_gives_up_words_before_its_title(
 
     preview = pane.preview
     buttons = (preview.verify_button, preview.export_button, preview.recall_button)
+    await until(lambda: preview._target.width() >= 140)  # as soon as Qt has laid it out
     await until(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
-    assert preview._target.width() >= 140
     for button in buttons:
         assert button.mapTo(pane, button.rect().topRight()).x() < width
         assert button.accessibleName()
