@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
@@ -18,7 +17,7 @@ _ESCAPES = (
     (TITLE, "(Conversation History Summary)"),
     ("[CACHED]", "(CACHED)"),
 )
-_FORGED = re.compile(r"^(\s*e\d+ (?:user|assistant|tool)\b)", re.MULTILINE)
+_FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 
 
 def summary_request(
@@ -79,14 +78,14 @@ def _line(item: Item, cap: int) -> str:
             code = "" if answer.exit_code is None else f" exit {answer.exit_code}"
             state = "" if answer.ok else " FAILED"
             shown = _short(answer.text, cap)
-            target = " ".join(_short(answer.target, min(cap, 300)).split())
+            target = _short(" ".join(answer.target.split()), min(cap, 300))
             return f"e{item.seq} tool {answer.name} {target}{code}{state}: {shown}"
 
 
 def _short(text: str, cap: int) -> str:
     for mark, defused in _ESCAPES:
         text = text.replace(mark, defused)
-    text = _FORGED.sub(r"> \1", text)  # a line inside a message must not pass for a message of its own
+    text = _FURTHER.join(text.splitlines())
     if len(text) <= cap:
         return text
     return f"{text[: cap * 2 // 3]} … {text[-cap // 3 :]}"

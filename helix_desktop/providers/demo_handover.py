@@ -82,7 +82,7 @@ def _lines(body: str) -> list[Line]:
         if entry and int(entry[1]) > (found[-1].seq if found else 0):
             found.append(Line(int(entry[1]), entry[2], entry[3].removeprefix(": ").strip()))
         elif found:
-            found[-1] = Line(found[-1].seq, found[-1].who, f"{found[-1].text}\n{line}")
+            found[-1] = Line(found[-1].seq, found[-1].who, f"{found[-1].text}\n{line.removeprefix('| ')}")
     return found
 
 
