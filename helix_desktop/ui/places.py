@@ -57,7 +57,8 @@ class SidebarPresenter:
         size = size_text(totals.size)
         self._cache[room.id] = size if totals.entries else ""
         sidebar.show_sessions([_item(one, room, active) for one in sessions], datetime.now())
-        sidebar.show_cache(f"{size} · {totals.entries:,} entries" if totals.entries else "")
+        count = "1 entry" if totals.entries == 1 else f"{totals.entries:,} entries"
+        sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
         return len(sessions)
 
 

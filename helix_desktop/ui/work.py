@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import CompactionMoved, Happened, TurnChanged, Update
+from helix_desktop.agent.update import CallWaiting, CompactionMoved, Happened, TurnChanged, Update
 from helix_desktop.context import planner
 from helix_desktop.context.event import HandoverFailed, HandoverMade, TurnEnded, UserSpoke
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
@@ -105,6 +105,8 @@ class Work(QObject):
                 self.refresh_soon()
             case CompactionMoved() as moved:
                 self._show_phase(moved)
+            case CallWaiting():
+                self.refresh_soon()
             case Happened(recorded=recorded):
                 if isinstance(recorded.event, HandoverFailed | HandoverMade):
                     self._warn_if_stopped()

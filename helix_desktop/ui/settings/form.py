@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QLayout, QScrollArea, QWidget
 
 from helix_desktop.ui.widgets import column, label, restyle, row
 
-_LABEL_PX = 140
+_LABEL_PX = 190
 _UNBOUND_PX = 10_000
 
 

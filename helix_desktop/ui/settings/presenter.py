@@ -39,7 +39,6 @@ from helix_desktop.workspaces.registry import SavedRules
 
 DEMO = "demo"
 _NAMELESS = "server"
-_UNSEEN = "in no session that was opened since the start"
 _DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", "", 0, 0, demo=True)
 _LICENCES = (
     ("Helix Desktop", "MIT"),
@@ -157,7 +156,7 @@ class SettingsPresenter(QObject):
             page.input(focused).setFocus()  # the fields are made anew; who types goes on in the same one
         used = _last_uses(room)
         rules = [
-            PermissionRow(rule.text, rule.text, _when(rule.saved), used.get(rule.text, _UNSEEN))
+            PermissionRow(rule.text, rule.text, _when(rule.saved), used.get(rule.text, ""))
             for rule in record.rules
         ]
         self.dialog.permissions.show_rules(record.name, rules)
