@@ -15,7 +15,10 @@ _STARTUP = (
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile",
     ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xsessionrc", ".inputrc",
     ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".ssh", ".gitconfig",
-    ".config/git", "Library/LaunchAgents",
+    ".config/git", "Library/LaunchAgents", ".bash_aliases", ".pam_environment", ".local/bin", ".local/lib",
+    ".local/share/applications", ".local/share/systemd", ".local/share/dbus-1", ".gnupg", ".config/zsh",
+    ".vimrc", ".vim", ".exrc", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs", ".tmux.conf",
+    ".config/tmux", ".npmrc", ".pypirc", ".pip", ".config/pip", ".cargo/config.toml", ".cargo/bin",
 )  # fmt: skip
 _DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
     f"{name}{digit}" for name in ("com", "lpt") for digit in "0123456789¹²³"

@@ -16,7 +16,7 @@ from helix_desktop.context.errors import ToolError
 from helix_desktop.tools.jail import Jail, Stamp
 from helix_desktop.tools.jail_paths import PathJail
 from helix_desktop.tools.jail_posix import DescriptorJail
-from helix_desktop.tools.paths import folded, parts_of
+from helix_desktop.tools.paths import folded, parts_of, startup_files
 
 Make = Callable[..., Jail]
 
@@ -315,3 +315,12 @@ def test_a_link_to_a_name_that_is_no_text_is_refused(make: Make, root: Path) -> 
         read(jail, "link.txt")
     with pytest.raises(ToolError, match="not valid Unicode"):
         jail.writable("link.txt")
+
+
+@pytest.mark.parametrize(
+    "path", [".local/bin/ls", ".BASH_ALIASES", ".config/pip/pip.conf", ".vim/plugin/x.vim"]
+)
+def test_a_home_as_workspace_keeps_what_is_obeyed_unasked(make: Make, root: Path, path: str) -> None:
+    jail = make(root, (), startup_files(root))
+    with pytest.raises(ToolError, match="obeys that file unasked"):
+        jail.writable(path)
