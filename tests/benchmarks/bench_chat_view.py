@@ -20,10 +20,12 @@ from helix_desktop.ui import fonts
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.rows import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import LIGHT
+from helix_desktop.ui.theme import DARK, LIGHT
 
 MESSAGES = 100_000
 FEW = 1_000
+_SLICE = "ms CPU, painting included"
+_QUIET_ROUNDS, _QUIET_MS = 12, 0.3
 TOKENS_PER_FLUSH = 17  # 500 tokens a second at 33 ms
 _TEXT = (
     "agent reads cache entry session handover summary model token window budget prompt tool result patch "
@@ -59,6 +61,7 @@ def main() -> list[tuple[str, float, str]]:
         results += _moving(view)
         for kilobytes in (1, 64):
             results += _streaming(view, model, kilobytes)
+        results += _long_rows(view, model)
     finally:
         view.close()
         view.deleteLater()
@@ -178,6 +181,52 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
         costs.append(_ms(flush))
         QTest.qWait(1)
     return _percentiles(f"chat: flush at 500 tokens/s, {kilobytes} KB message", costs)
+
+
+def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]:
+    """Longest single hold-ups of the window while rows far taller than it are shown for the first time."""
+    chance = random.Random(5)
+    text = ""
+    while len(text) < 64 * 1024:
+        text += _answer(chance) + "\n\n"
+    cases = (
+        ("64 KB of Markdown", text),
+        ("one line of 3.6M characters", "x" * 3_600_000),
+        ("3.6M characters in words", "word " * 720_000),
+        ("code of one line of 3.6M characters", f"```\n{'x' * 3_600_000}\n```"),
+        ("a word of 200,000 characters", "y" * 200_000),
+    )
+    _slices(view, lambda: model.reset([AssistantRow("w", text)]))  # loads fonts and lexers
+    results = []
+    for name, words in cases:
+        row = AssistantRow("x", words)
+        slices = [_slices(view, lambda row=row: model.reset([row])) for _ in range(3)]
+        results.append((f"chat: {name}, first frame", statistics.median(one[0] for one in slices), _SLICE))
+        results.append((f"chat: {name}, longest slice", statistics.median(map(max, slices)), _SLICE))
+    model.reset([AssistantRow("x", text)])
+    for name, theme in (("dark", DARK), ("light", LIGHT)):
+        worst = max(_slices(view, lambda theme=theme: view.set_theme(theme)))
+        results.append((f"chat: {name} theme over a 64 KB answer, longest slice", worst, _SLICE))
+    model.reset(conversation(10_000))
+    jumps = [max(_slices(view, lambda: view.board.show_row(chance.randrange(10_000)))) for _ in range(40)]
+    results.append(("chat: jump and what follows, longest slice", max(jumps), _SLICE))
+    return results
+
+
+def _slices(view: ChatView, action: Callable[[], object]) -> list[float]:
+    """CPU of an action with its frame, then of each round of the event loop until all is built."""
+
+    def shown() -> None:
+        action()
+        _paint(view)
+
+    costs = [_ms(shown)]
+    quiet = 0
+    while quiet < _QUIET_ROUNDS:
+        costs.append(_ms(QCoreApplication.processEvents))  # noqa: TID251 - turns the loop round by round
+        quiet = quiet + 1 if costs[-1] < _QUIET_MS else 0
+        time.sleep(0.002)
+    return costs
 
 
 def _percentiles(name: str, values: list[float]) -> list[tuple[str, float, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
@@ -19,7 +20,7 @@ from helix_desktop.ui.chat.sheets import ESTIMATES, Sheets
 
 _TRAIL = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
-_SLICE_S = 0.005  # of building in one go: painting takes as long again
+_SLICE_S = 0.006  # of placing and building in one go: painting takes as long again
 _EDGE = 8.0  # room kept around what Tab brings into sight, pixels
 
 
@@ -184,8 +185,9 @@ class Board(QObject):
         return self.sheets.gap(index) + self.sheet(index).height
 
     def _lay(self) -> None:
+        deadline = time.perf_counter() + _SLICE_S
         self.flow.layout(self.column.height)
-        self._builder.build(_SLICE_S)
+        self._builder.build(deadline)
         rows = [(row, self.sheets.get(row.row), self.sheets.gap(row.row)) for row in self.flow.placed]
         if self.deck is not None:
             self.deck.place(rows, self.column.left)

@@ -41,9 +41,11 @@ class Builder(QObject):
         self._timer.timeout.connect(self._work)
         self._in_sight = True
 
-    def build(self, seconds: float) -> None:
-        """Build what is in sight of the placed rows and place them anew; goes on later when time is up."""
-        deadline = time.perf_counter() + seconds
+    def build(self, deadline: float) -> None:
+        """Build what is in sight of the placed rows and place them anew; goes on later when time is up.
+
+        `deadline` is a time of time.perf_counter.
+        """
         for _ in range(_ROUNDS):
             before = [(row.row, row.height) for row in self._flow.placed]
             self._in_sight = self._pass(0.0, deadline)
