@@ -38,7 +38,7 @@ class Models:
         if wanted == DEMO_LABEL:
             return DemoModel(resources_dir() / "demo", self._pause_s)
         provider, info = self._settings().find(wanted)
-        return self._behind(provider, info, await self._kept(provider))
+        return self._behind(provider, info, await self._key_for(provider))
 
     async def adhoc(self, label: str, base_url: str, window: int) -> Model:
         """A model at an address that no settings name; `window` in tokens, 0 for the usual.
@@ -51,7 +51,7 @@ class Models:
             if not window or model.info.demo:
                 return model
             provider, info = self._settings().find(label or self._settings().model)
-            return self._behind(provider, _sized(info, window), await self._kept(provider))
+            return self._behind(provider, _sized(info, window), await self._key_for(provider))
         if not _is_address(base_url):
             raise InputUnusable(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
         name, model_name = parse_label(label) if "/" in label else (_ADHOC, label)
@@ -65,25 +65,28 @@ class Models:
             raise InputUnusable(
                 f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
             ) from error
-        own = self._settings().provider(name)
-        known = own is not None and _same_origin(own.base_url, base_url)
-        key = await self._kept(provider) if known else self._secrets.from_environment(name).value
-        return self._behind(provider, _sized(provider.info(model_name), window), key)
+        return self._behind(
+            provider, _sized(provider.info(model_name), window), await self._key_for(provider)
+        )
 
-    async def _kept(self, provider: Provider) -> str:
-        return (await self._secrets.get(provider.name)).value
+    async def _key_for(self, provider: Provider) -> str:
+        """The kept key at the provider's own saved address, else what the environment holds."""
+        own = self._settings().provider(provider.name)
+        if own is not None and _same_origin(own.base_url, provider.base_url):
+            return (await self._secrets.get(provider.name)).value
+        return self._secrets.from_environment(provider.name).value
 
     def _behind(self, provider: Provider, info: ModelInfo, key: str) -> Model:
         return OpenAIChat(info, provider.base_url, key, http=self._http)
 
     async def offered(self, provider: Provider, key: str = "") -> list[str]:
-        """The models that a server has; `key` empty: the kept one. Raises ModelError."""
-        value = key or await self._kept(provider)
+        """The models that a server has; `key` empty: the kept one, at its own address. Raises ModelError."""
+        value = key or await self._key_for(provider)
         return list(await list_models(provider.name, provider.base_url, value, http=self._http))
 
     async def tried(self, provider: Provider, model: str, key: str = "") -> str:
         """The beginning of one short answer, streamed. Raises ModelError."""
-        asked = self._behind(provider, provider.info(model), key or await self._kept(provider))
+        asked = self._behind(provider, provider.info(model), key or await self._key_for(provider))
         said = ""
         async with aclosing(asked.stream(Request((Message("user", _TRIAL),)))) as arrivals:
             async for arrival in arrivals:

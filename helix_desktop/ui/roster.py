@@ -85,8 +85,8 @@ class Roster(QObject):
         record = self._desk.registry.get(identity)
         path = await dialogs.pick_folder(self._window, f"Where is {record.name} now?", self._near(identity))
         if path is not None:
+            self._desk.registry.relocate(identity, path)  # may refuse: then what runs goes on
             await self._stage.leave(identity)
-            self._desk.registry.relocate(identity, path)
             await self._stage.open_workspace(identity)
 
     async def _remove(self, identity: str) -> None:

@@ -61,3 +61,21 @@ async def test_a_kept_key_goes_to_its_own_address() -> None:
 async def test_a_kept_key_goes_nowhere_else(own: str) -> None:
     assert await sent({}, lambda _: own) == ""
     assert await sent({"HELIX_SHOP_KEY": "given"}, lambda _: own) == "Bearer given"
+
+
+@pytest.mark.parametrize(("own_port", "carried"), [(True, "Bearer kept-key"), (False, "")])
+async def test_trying_an_address_that_is_not_saved_sends_no_kept_key(own_port: bool, carried: str) -> None:
+    """The provider page tests what is typed; a key kept for the saved address must not go to another."""
+    async with ChatServer(in_turn(say("ready"))) as server:
+        saved = server.base_url if own_port else "https://shop.example/v1"
+        settings = Settings(providers=(Provider(name="shop", base_url=saved),))
+        secrets = Secrets({}, find=lambda: cast("Keychain", Chain()))
+        models = Models(lambda: settings, secrets)
+        try:
+            await secrets.set("shop", "kept-key")
+            typed = Provider(name="shop", base_url=server.base_url)
+            assert await models.tried(typed, "small") == "ready"
+        finally:
+            await models.close()
+            secrets.close()
+        assert server.requests[-1].headers.get("authorization", "") == carried
