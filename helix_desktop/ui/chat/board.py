@@ -34,7 +34,10 @@ class Located(NamedTuple):
 
 
 class Board(QObject):
-    """Follows the model, lays the visible rows out, and moves the scroll bar along."""
+    """Follows the model, lays the visible rows out, and moves the scroll bar along.
+
+    What takes longer than `slice_s` seconds to build comes into sight a frame later.
+    """
 
     moved = Signal()
     follow_changed = Signal(bool)
@@ -47,6 +50,7 @@ class Board(QObject):
         self.following = True
         self.unseen = 0
         self.tick = 0
+        self.slice_s = _SLICE_S
         self.deck: Deck | None = None
         self.column = Column(viewport, sheets)
         self._builder = Builder(self, self.flow, self._view, self._lay)
@@ -84,9 +88,10 @@ class Board(QObject):
 
     def refresh(self) -> None:
         """Lay out again; stays at the end when it follows, else keeps the first visible row still."""
+        deadline = time.perf_counter() + self.slice_s
         if self.following:
             self.flow.to_end()
-        self._lay()
+        self._lay(deadline)
 
     def go_to_end(self) -> None:
         """Show the end and follow from now on."""
@@ -184,8 +189,8 @@ class Board(QObject):
     def _measure(self, index: int) -> float:
         return self.sheets.gap(index) + self.sheet(index).height
 
-    def _lay(self) -> None:
-        deadline = time.perf_counter() + _SLICE_S
+    def _lay(self, deadline: float | None = None) -> None:
+        deadline = deadline or time.perf_counter() + self.slice_s
         self.flow.layout(self.column.height)
         self._builder.build(deadline)
         rows = [(row, self.sheets.get(row.row), self.sheets.gap(row.row)) for row in self.flow.placed]

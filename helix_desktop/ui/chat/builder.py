@@ -12,6 +12,7 @@ from helix_desktop.ui.chat.flow import Flow, Placed
 from helix_desktop.ui.chat.sheet import Sheet
 
 _IDLE_S = 0.004  # of one slice while nothing else happens
+_LEAST_S = 0.001  # of building, even when placing has taken all the time
 _PAUSE_MS = 4  # between two of them
 _NEAR = 1.0  # viewports above and below that are built ahead
 _ROUNDS = 40  # of building and placing in one go; each makes at least one row exact
@@ -46,6 +47,7 @@ class Builder(QObject):
 
         `deadline` is a time of time.perf_counter.
         """
+        deadline = max(deadline, time.perf_counter() + _LEAST_S)
         for _ in range(_ROUNDS):
             before = [(row.row, row.height) for row in self._flow.placed]
             self._in_sight = self._pass(0.0, deadline)

@@ -24,6 +24,7 @@ from helix_desktop.ui.chat.paint import (
 )
 from helix_desktop.ui.chat.parts import CodePart
 from helix_desktop.ui.chat.rows import AssistantRow, UserRow
+from helix_desktop.ui.chat.sections import Reading
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 from helix_desktop.ui.chat.slabs import NUMBERS, Slabs
 from helix_desktop.ui.chat.stack import Stack
@@ -117,11 +118,16 @@ class AssistantSheet(Sheet):
     What still streams stands below the finished slabs in a stack that grows in place.
     """
 
-    def __init__(self, row: AssistantRow, setting: Setting, studio: Studio) -> None:
+    def __init__(
+        self, row: AssistantRow, setting: Setting, studio: Studio, reading: Reading | None = None
+    ) -> None:
+        """`reading` is what a former sheet has read already, of this text or of another."""
         super().__init__(row, setting, studio)
         self._row = row
         self._studio = studio
-        self._slabs = Slabs(row.text, studio, _OPEN_SECTIONS if row.streaming else 0)
+        if reading is None or reading.source != row.text:
+            reading = Reading(row.text)
+        self._slabs = Slabs(reading, studio, _OPEN_SECTIONS if row.streaming else 0)
         before = self._slabs.last_block() if row.streaming else None
         self._stack = Stack(studio, len(self._slabs) * NUMBERS, before)
         self._stream = MarkdownStream(self._slabs.known)
@@ -204,13 +210,9 @@ class AssistantSheet(Sheet):
         """Where what `pin` has named stands, pixels."""
         return self._slabs.top_of(pin)
 
-    def heights(self) -> list[float]:
-        """The height of each slab, for a later sheet of the same row."""
-        return self._slabs.heights()
-
-    def inherit(self, heights: list[float], scale: float) -> None:
-        """Take the heights of a former sheet, times a scale, until they are measured."""
-        self._slabs.inherit(heights, scale)
+    def reading(self) -> Reading:
+        """What a later sheet of the same row needs not read again."""
+        return self._slabs.reading()
 
     def copy_of(self, hot: str) -> str | None:
         """The source of a code block."""

@@ -79,6 +79,25 @@ def read(text: str, section: Section, known: dict[str, Any]) -> tuple[Block, ...
     return tuple(block for chunk in reader.read(words) for block in chunk.blocks)
 
 
+class Reading:
+    """A text, its sections, and what has been read of them so far: the same in every look."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.text = normal(source)
+        self.sections = cut(self.text)
+        self.known = references(self.text, self.sections)
+        self.heights: list[float] = []  # of the sections when they were last seen, pixels at zoom 1
+        self._blocks: dict[int, tuple[Block, ...]] = {}
+
+    def blocks(self, at: int) -> tuple[Block, ...]:
+        """The blocks of a section, read once."""
+        blocks = self._blocks.get(at)
+        if blocks is None:
+            blocks = self._blocks[at] = read(self.text, self.sections[at], self.known)
+        return blocks
+
+
 class _Cutter:
     """Goes through the lines once, knowing only what can hide a boundary: fences and items of lists."""
 

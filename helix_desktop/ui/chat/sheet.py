@@ -111,14 +111,6 @@ class Sheet(ABC):
         """Where what `pin` has named stands, pixels."""
         return 0.0
 
-    def heights(self) -> list[float]:
-        """What is known of heights, for a later sheet of the same row."""
-        return []
-
-    def inherit(self, heights: list[float], scale: float) -> None:
-        """Take the heights of a former sheet, times a scale, until they are measured."""
-        return
-
     @property
     def busy(self) -> bool:
         """Whether it shows work in progress, which turns."""

@@ -19,6 +19,7 @@ from helix_desktop.ui.chat.rows import (
     ToolRow,
     UserRow,
 )
+from helix_desktop.ui.chat.sections import Reading
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 from helix_desktop.ui.chat.tool_sheet import ToolSheet
 
@@ -43,8 +44,7 @@ class Sheets:
         self._studio = Studio(look, ProseWriter(look), highlighter)
         self._kept: OrderedDict[str, Sheet] = OrderedDict()
         self._opened: dict[str, frozenset[str]] = {}
-        self._heights: dict[str, list[float]] = {}
-        self._scale = 1.0  # from the zoom of these heights to the present one
+        self._readings: dict[str, Reading] = {}  # of sheets in a former look
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -57,8 +57,8 @@ class Sheets:
     def use(self, look: Look) -> None:
         """Make all sheets anew in another look."""
         self._studio.highlighter.clear()
-        self._heights = {key: sheet.heights() for key, sheet in self._kept.items()}
-        self._scale = look.zoom / self.look.zoom
+        sheets = self._kept.items()
+        self._readings |= {key: one.reading() for key, one in sheets if isinstance(one, AssistantSheet)}
         self._studio = Studio(look, ProseWriter(look), self._studio.highlighter)
         self._kept.clear()
 
@@ -67,7 +67,7 @@ class Sheets:
         self._studio.highlighter.clear()
         self._kept.clear()
         self._opened.clear()
-        self._heights.clear()
+        self._readings.clear()
 
     def drop(self, key: str) -> None:
         """Make the sheet of a key anew when it is needed again."""
@@ -85,9 +85,8 @@ class Sheets:
         if sheet is not None and sheet.setting == setting and self._current(sheet, shape):
             self._kept.move_to_end(shape.key)
             return sheet
-        former = sheet
-        sheet = _make(self._model.row(index), setting, self._studio)
-        self._pass_on(former, sheet)
+        reading = self._kept_reading(sheet, shape.key)
+        sheet = _make(self._model.row(index), setting, self._studio, reading)
         self._kept[shape.key] = sheet
         self._kept.move_to_end(shape.key)
         if len(self._kept) > KEPT:
@@ -108,12 +107,9 @@ class Sheets:
             return self.look.px(20)
         return self.look.px(_gap(self._model.shape(index), self._model.shape(index - 1)))
 
-    def _pass_on(self, former: Sheet | None, sheet: Sheet) -> None:
-        """Let a sheet begin with the heights of a former one, so that what is read stays in its place."""
-        if former is not None:
-            sheet.inherit(former.heights(), 1.0)
-        elif sheet.row.key in self._heights:
-            sheet.inherit(self._heights.pop(sheet.row.key), self._scale)
+    def _kept_reading(self, former: Sheet | None, key: str) -> Reading | None:
+        """What has been read for a sheet that this one comes after, in another look or with other folds."""
+        return former.reading() if isinstance(former, AssistantSheet) else self._readings.pop(key, None)
 
     def _current(self, sheet: Sheet, shape: Row) -> bool:
         """A streaming sheet has taken the arrived text itself; others must show this very row."""
@@ -146,12 +142,12 @@ def _gap(row: Row, before: Row) -> float:
     return 14.0
 
 
-def _make(row: Row, setting: Setting, studio: Studio) -> Sheet:
+def _make(row: Row, setting: Setting, studio: Studio, reading: Reading | None) -> Sheet:
     match row:
         case UserRow():
             return UserSheet(row, setting, studio)
         case AssistantRow():
-            return AssistantSheet(row, setting, studio)
+            return AssistantSheet(row, setting, studio, reading)
         case ToolRow():
             return ToolSheet(row, setting, studio)
         case ApprovalRow():

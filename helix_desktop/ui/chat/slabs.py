@@ -14,7 +14,7 @@ from helix_desktop.ui.chat.look import BODY, CODE
 from helix_desktop.ui.chat.markdown import Block, Code
 from helix_desktop.ui.chat.paint import Hot, Paint
 from helix_desktop.ui.chat.parts import CodeCut, CodePart, Part, code_label, gap_before, make_part
-from helix_desktop.ui.chat.sections import Section, cut, normal, read, references
+from helix_desktop.ui.chat.sections import Reading, Section
 from helix_desktop.ui.chat.sheet import Studio
 from helix_desktop.ui.chat.text_piece import TextPiece
 from helix_desktop.ui.chat.words import Words, words_of_block, words_of_piece
@@ -23,13 +23,12 @@ NUMBERS = 1 << 20  # numbers of texts that each slab has for itself
 
 
 class _Slab:
-    """One section: unread, read into blocks, or built into parts that are laid out for a width."""
+    """One section, with the parts that it is built into, laid out for a width."""
 
-    __slots__ = ("blocks", "built", "height", "parts", "section", "top", "tops", "width")
+    __slots__ = ("built", "height", "parts", "section", "top", "tops", "width")
 
     def __init__(self, section: Section) -> None:
         self.section = section
-        self.blocks: tuple[Block, ...] | None = None
         self.parts: list[Part] = []
         self.built = False
         self.width = 0.0  # that the parts are laid out for
@@ -41,12 +40,12 @@ class _Slab:
 class Slabs:
     """The sections of a text from top to bottom; all measures in pixels of the sheet."""
 
-    def __init__(self, text: str, studio: Studio, all_but: int = 0) -> None:
+    def __init__(self, reading: Reading, studio: Studio, all_but: int = 0) -> None:
         """Take a text but its last `all_but` sections, which `rest` keeps."""
-        self._text = normal(text)
+        self._reading = reading
+        self._text = reading.text
         self._studio = studio
-        sections = cut(self._text)
-        self._known = references(self._text, sections)
+        sections = reading.sections
         kept = sections[: max(0, len(sections) - all_but)] if all_but else sections
         self.rest = self._text[sections[len(kept)].start :] if len(kept) < len(sections) else ""
         self._slabs = [_Slab(section) for section in kept]
@@ -56,7 +55,6 @@ class Slabs:
         self._x = 0.0
         self._width = 0.0
         self._built: list[int] = []  # in order
-        self._inherited: list[float] = []
         self._unread = 0  # all slabs before this one are read
 
     def __len__(self) -> int:
@@ -70,12 +68,12 @@ class Slabs:
     @property
     def known(self) -> dict[str, Any]:
         """The link references that the text defines."""
-        return self._known
+        return self._reading.known
 
     @property
     def has_references(self) -> bool:
         """Whether the text defines link references."""
-        return bool(self._known.get("references"))
+        return bool(self._reading.known.get("references"))
 
     def last_block(self) -> Block | None:
         """The block that what follows stands below."""
@@ -87,9 +85,10 @@ class Slabs:
             return self.bottom
         if width != self._width:
             self._width = width
+            former, self._reading.heights = self._reading.heights, []
             for at, slab in enumerate(self._slabs):
-                slab.height = self._inherited[at] if self._inherited else self._estimate(slab)
-            self._inherited = []
+                known = len(former) == len(self._slabs)
+                slab.height = self._studio.look.px(former[at]) if known else self._estimate(slab)
         self._x = x
         self._restack(y)
         return self.bottom
@@ -133,14 +132,11 @@ class Slabs:
         """Where what `pin` has named stands."""
         return self._tops[pin]
 
-    def heights(self) -> list[float]:
-        """The height of each slab, measured or estimated."""
-        return [slab.height for slab in self._slabs] if self._width else []
-
-    def inherit(self, heights: list[float], scale: float) -> None:
-        """Take the heights of the same text in another look, times a scale, until they are measured."""
-        if len(heights) == len(self._slabs):
-            self._inherited = [height * scale for height in heights]
+    def reading(self) -> Reading:
+        """The text as far as it is read, and the heights that are known, for another look."""
+        zoom = self._studio.look.zoom
+        self._reading.heights = [slab.height / zoom for slab in self._slabs] if self._width else []
+        return self._reading
 
     def shown(self) -> list[TextPiece]:
         """The texts that are built and laid out, from top to bottom."""
@@ -202,10 +198,7 @@ class Slabs:
         return slab.built and slab.width == self._width
 
     def _read(self, at: int) -> tuple[Block, ...]:
-        slab = self._slabs[at]
-        if slab.blocks is None:
-            slab.blocks = read(self._text, slab.section, self._known)
-        return slab.blocks
+        return self._reading.blocks(at)
 
     def _before(self, at: int) -> Block | None:
         for above in range(at - 1, -1, -1):

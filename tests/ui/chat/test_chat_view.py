@@ -54,6 +54,7 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     model = ChatModel()
     shown = ChatView(model, LIGHT)
     qtbot.addWidget(shown)
+    shown.board.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
     shown.resize(800, 600)
     shown.show()
     qtbot.waitExposed(shown)
