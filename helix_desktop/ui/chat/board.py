@@ -20,7 +20,7 @@ from helix_desktop.ui.chat.sheets import ESTIMATES, Sheets
 
 _TRAIL = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
-_SLICE_S = 0.006  # of placing and building in one go: painting takes as long again
+_SLICE_S = 0.0045  # of placing and building in one go: painting takes as long again
 _EDGE = 8.0  # room kept around what Tab brings into sight, pixels
 
 

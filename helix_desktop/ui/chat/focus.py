@@ -8,6 +8,7 @@ from helix_desktop.ui.chat.board import Board
 from helix_desktop.ui.chat.flow import Placed
 from helix_desktop.ui.chat.paint import Hot
 from helix_desktop.ui.chat.row_widget import RowWidget
+from helix_desktop.ui.chat.sheet import Sheet
 
 _REACH = 200  # rows; Tab does not search further for a button
 
@@ -25,6 +26,7 @@ class FocusPath(QObject):
         widget = deck.focused() if deck is not None else None
         if widget is None or widget.sheet is None:
             return forward and self.enter(forward=True)
+        self._reach(widget.sheet, widget.focused_hot, forward)
         names = [hot.name for hot in widget.sheet.hots]
         at = names.index(widget.focused_hot) if widget.focused_hot in names else -1
         at += 1 if forward else -1
@@ -50,12 +52,24 @@ class FocusPath(QObject):
         hots = self._board.sheet(placed.row).hots
         return [hot for hot in hots if top + hot.rect.top() >= 0 and top + hot.rect.bottom() <= height]
 
+    def _reach(self, sheet: Sheet, name: str, forward: bool) -> None:
+        """Have the place after, or before, a place built; without a name the first, or last, of the sheet."""
+        here = sheet.hot(name)
+        edge = 0.0 if forward else sheet.height
+        edge = here.rect.y() if here is not None else edge
+        heights = [hot.rect.y() for hot in sheet.hots if hot.name != name]
+        if forward:
+            sheet.reach(edge, min((y for y in heights if y > edge), default=sheet.height), forward=True)
+        else:
+            sheet.reach(max((y for y in heights if y < edge), default=0.0), edge, forward=False)
+
     def _search(self, index: int, forward: bool) -> bool:
         step = 1 if forward else -1
         for _ in range(_REACH):
             if not 0 <= index < len(self._board.model):
                 return False
             sheet = self._board.sheet(index)
+            self._reach(sheet, "", forward)
             if sheet.hots:
                 return self._focus(index, sheet.hots[0 if forward else -1])
             index += step

@@ -197,6 +197,11 @@ class AssistantSheet(Sheet):
         self._restack()
         return done
 
+    def reach(self, top: float, bottom: float, *, forward: bool) -> None:
+        """Build the first place to click that lies between two heights, if it is not built yet."""
+        self._slabs.reach(top, bottom, forward=forward)
+        self._restack()
+
     def read_ahead(self, deadline: float) -> bool:
         """Prepare, until a time, what will be built later; True when nothing is left."""
         return self._slabs.read_ahead(deadline)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from helix_desktop.ui.chat.markdown import Block, Code, Leaf, MarkdownReader, Prose, Span
 from helix_desktop.ui.chat.plain import LINE_LIMIT
 
-LEAST = 700  # characters; shorter sections are joined with the next one
+LEAST = 400  # characters; shorter sections are joined with the next one
 LONGEST_LINE = 4 * LINE_LIMIT  # characters; a longer line is shown word for word, in parts
 PART = 2 * LINE_LIMIT  # characters of such a line, or of code, in one section
 _CODE_LINES = 80  # lines of code in one section

@@ -99,6 +99,10 @@ class Sheet(ABC):
         """Build what lies between two heights, until a time of time.perf_counter; True when all is built."""
         return True
 
+    def reach(self, top: float, bottom: float, *, forward: bool) -> None:
+        """Build the first place to click that lies between two heights, if it is not built yet."""
+        return
+
     def read_ahead(self, deadline: float) -> bool:
         """Prepare, until a time, what will be built later; True when nothing is left."""
         return True

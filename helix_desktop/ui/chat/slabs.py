@@ -108,6 +108,17 @@ class Slabs:
             self._restack(self._tops[0])
         return done == len(waiting)
 
+    def reach(self, top: float, bottom: float, *, forward: bool) -> None:
+        """Build the first place to click that lies between two heights, if it is not built yet."""
+        first = max(0, bisect_right(self._tops, top) - 1)
+        order = range(first, min(len(self._slabs), bisect_left(self._tops, bottom)))
+        for at in order if forward else reversed(order):
+            if not self._ready(at) and any(isinstance(block, Code) for block in self._read(at)):
+                self._lay(at)
+                if any(part.hots() for part in self._slabs[at].parts):
+                    break
+        self._restack(self._tops[0])
+
     def read_ahead(self, deadline: float) -> bool:
         """Read, but not build, on from where it was left; True when all is read."""
         while self._unread < len(self._slabs):

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -244,3 +245,17 @@ def test_the_end_of_a_very_long_answer_is_in_sight_at_once(qtbot: QtBot, view: C
     assert view.board.at_end
     qtbot.waitUntil(lambda: [text.text() for text in view.board.sheet(0).shown[-1:]] == ["The end."])
     assert view.board.at_end
+
+
+def test_tab_goes_to_every_copy_button_of_a_long_answer(qtbot: QtBot, view: ChatView) -> None:
+    text = "\n\n".join(f"{_long(12)}\n\n```py\nx = {n}\n```" for n in range(6))
+    view.board.model.reset([UserRow("u", "go"), AssistantRow("a", text)])
+    view.board.show_row(0)
+    view.setFocus()
+    copied = []
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    while _widget(view, "a").hasFocus():
+        widget = _widget(view, "a")
+        copied.append(view.board.sheet(1).copy_of(widget.focused_hot))
+        QTest.keyClick(widget, Qt.Key.Key_Tab)
+    assert copied == [f"x = {n}" for n in range(6)]
