@@ -8,6 +8,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -200,12 +201,12 @@ def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]
     results = []
     for name, words in cases:
         row = AssistantRow("x", words)
-        slices = [_slices(view, lambda row=row: model.reset([row])) for _ in range(3)]
+        slices = [_slices(view, partial(model.reset, [row])) for _ in range(3)]
         results.append((f"chat: {name}, first frame", statistics.median(one[0] for one in slices), _SLICE))
         results.append((f"chat: {name}, longest slice", statistics.median(map(max, slices)), _SLICE))
     model.reset([AssistantRow("x", text)])
     for name, theme in (("dark", DARK), ("light", LIGHT)):
-        worst = max(_slices(view, lambda theme=theme: view.set_theme(theme)))
+        worst = max(_slices(view, partial(view.set_theme, theme)))
         results.append((f"chat: {name} theme over a 64 KB answer, longest slice", worst, _SLICE))
     model.reset(conversation(10_000))
     jumps = [max(_slices(view, lambda: view.board.show_row(chance.randrange(10_000)))) for _ in range(40)]
