@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtWidgets import QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui import fonts
+from helix_desktop.ui.main_window import MainWindow
+from tests.support.bare_window import make_window
 
 
 @pytest.fixture
@@ -20,17 +22,10 @@ def kept() -> dict[str, bytes]:
 @pytest.fixture
 def window(qtbot: QtBot, kept: dict[str, bytes]) -> Iterator[MainWindow]:
     """A wide window on screen, with a text field as its chat."""
+    fonts.load(resources_dir() / "fonts")  # as app.window does first: widths depend on it
     made = make_window(kept)
     qtbot.addWidget(made)
     made.show()
     qtbot.waitExposed(made)
     yield made
     made.allow_close()
-
-
-def make_window(kept: dict[str, bytes]) -> MainWindow:
-    """A window over a dictionary as its memory."""
-    pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
-    window = MainWindow(LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
-    window.furnish(pages)
-    return window

@@ -15,11 +15,12 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts, style
 from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
-from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
+from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.theme import DARK
 from helix_desktop.ui.top_bar import DEMO_BADGE, TopBar
 from helix_desktop.ui.widgets import Badge, IconButton
+from tests.support.bare_window import make_window
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
@@ -35,14 +36,6 @@ def work(window: MainWindow) -> None:
     window.top_bar.show_session(HEADER)
     window.top_bar.show_gauge(GAUGE)
     window.show_place("work")
-
-
-def make_window(kept: dict[str, bytes]) -> MainWindow:
-    """A window over a dictionary as its memory."""
-    pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
-    window = MainWindow(LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
-    window.furnish(pages)
-    return window
 
 
 def inspector_of(window: MainWindow) -> QWidget:
