@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.ui.chat.buildable import Buildable
 from helix_desktop.ui.chat.highlight import Highlighter
 from helix_desktop.ui.chat.look import Look
 from helix_desktop.ui.chat.paint import Hot, Paint, focus_ring
@@ -36,7 +37,7 @@ class Studio:
     highlighter: Highlighter
 
 
-class Sheet(ABC):
+class Sheet(Buildable, ABC):
     """One row as the view shows it; sizes and places in pixels, the origin at its top left corner."""
 
     def __init__(self, row: Row, setting: Setting, studio: Studio) -> None:
@@ -94,26 +95,6 @@ class Sheet(ABC):
     def end(self, *, last: bool) -> int | None:
         """The number of the first or the last text, None when there is none."""
         return (len(self._texts) - 1 if last else 0) if self._texts else None
-
-    def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
-        """Build what lies between two heights, until a time of time.perf_counter; True when all is built."""
-        return True
-
-    def reach(self, top: float, bottom: float, *, forward: bool) -> None:
-        """Build the first place to click that lies between two heights, if it is not built yet."""
-        return
-
-    def read_ahead(self, deadline: float) -> bool:
-        """Prepare, until a time, what will be built later; True when nothing is left."""
-        return True
-
-    def pin(self, top: float, bottom: float, *, at_end: bool) -> int:
-        """What must not move in sight while the part between two heights is built."""
-        return 0
-
-    def top_of(self, pin: int) -> float:
-        """Where what `pin` has named stands, pixels."""
-        return 0.0
 
     @property
     def busy(self) -> bool:
