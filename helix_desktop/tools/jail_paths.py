@@ -1,7 +1,7 @@
 """The jail by resolved paths, for Windows: no open there can be relative to a directory descriptor.
 
 Every path is resolved, compared with the root, opened, and compared again by identity, several times over, so
-that a swap between check and open is noticed before a byte is used. Who swaps in step with each of these looks
+that a swap between check and open is noticed before a byte is used. Who swaps in step with each of the looks
 could still win; there, making a link takes a right that the agent's commands seldom have. Where directory
 descriptors exist, `jail_posix` leaves no such gap.
 """
