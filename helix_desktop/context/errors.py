@@ -3,6 +3,7 @@
 HelixError
 ├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
+├── RecordingUnusable                                       a recorded session that is to be replayed
 ├── StoreError
 │   ├── StoreLocked, StoreClosed, StoreUnreadable, StoreWriteFailed
 │   └── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
@@ -37,6 +38,10 @@ class SettingsDamaged(HelixError):
 
 class WorkspaceMissing(HelixError):
     """A workspace's folder is not there, or no workspace has that name."""
+
+
+class RecordingUnusable(HelixError):
+    """A recorded session cannot be read, or is not what it should be."""
 
 
 class StoreError(HelixError):

@@ -129,7 +129,7 @@ class TokenCounter:
         for piece in pieces(text):
             if stopped.is_set():
                 return 0
-            tokens += _count_piece(encoding, piece)
+            tokens += count_piece(encoding, piece)
         with self._counts_lock:
             self._counts[key] = tokens
             while len(self._counts) > CACHED_TEXTS:
@@ -186,7 +186,13 @@ def pieces(text: str, longest: int = LONGEST_PIECE) -> list[str]:
     return found
 
 
-def _count_piece(encoding: tiktoken.Encoding, piece: str) -> int:
+def count_text(encoding: tiktoken.Encoding, text: str) -> int:
+    """The tokens of a text of any length, counted in the caller's thread."""
+    return sum(count_piece(encoding, piece) for piece in pieces(text))
+
+
+def count_piece(encoding: tiktoken.Encoding, piece: str) -> int:
+    """The tokens of one of a text's `pieces`; an estimate where the tokenizer gives up."""
     try:
         return len(encoding.encode_ordinary(piece))
     except BaseException as error:

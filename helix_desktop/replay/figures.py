@@ -1,0 +1,71 @@
+"""The figures of one replayed recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.reach import Reach
+from helix_desktop.replay.sending import Sent
+
+HEAVY = 0.85
+"""A recording is heavy when its largest request, unmanaged, takes more than this share of the window."""
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """Processor time in milliseconds: median, 95th percentile (by nearest rank) and mean."""
+
+    p50_ms: float
+    p95_ms: float
+    mean_ms: float
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Timing:
+        """The timing of some measured times; zeros for none."""
+        ordered = sorted(seconds) or [0.0]
+        p50, p95 = (ordered[math.ceil(share * len(ordered)) - 1] * 1e3 for share in (0.5, 0.95))
+        return cls(p50, p95, sum(ordered) / len(ordered) * 1e3)
+
+
+class Faults(msgspec.Struct, frozen=True):
+    """Requests a server would refuse, by the engine's rules and by a second opinion; the first reasons."""
+
+    by_rules: int = 0
+    by_grammar: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+class FileFigures(msgspec.Struct, frozen=True):
+    """What the context manager made of one recording. Shares are of what the unmanaged session sent."""
+
+    file: str
+    source: str
+    window: int
+    managed: Sent
+    unmanaged: Sent
+    counts: Counts
+    summaries: int
+    summary_tokens: int
+    faults: Faults
+    reach: Reach
+    least_reachable: float
+    reach_checks: int
+    recalls: int
+    request_cpu: Timing
+    feed_cpu: Timing
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the recording, unmanaged, presses on the window."""
+        return self.unmanaged.peak_window > HEAVY * self.window
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A recording's figures, and the single processor times in seconds that sums over recordings need."""
+
+    figures: FileFigures
+    request_s: tuple[float, ...]
+    feed_s: tuple[float, ...]

@@ -1,0 +1,145 @@
+"""Replays a recording, unmanaged and managed, and measures both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from helix_desktop.context.message import Message
+from helix_desktop.context.validity import problems
+from helix_desktop.replay.figures import Faults, FileFigures, Measured, Timing
+from helix_desktop.replay.ports import RawMessage, Replay
+from helix_desktop.replay.reach import Originals, Reach, measure_reach
+from helix_desktop.replay.sending import Sending, Sent
+from helix_desktop.replay.tokens import MessageTokens
+from helix_desktop.replay.trajectory import as_message, read
+from helix_desktop.replay.wire import Wire
+
+REASONS = 5
+"""How many reasons against requests a report gives."""
+
+T = TypeVar("T")
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to measure: the window in tokens, and how often outputs are fetched through the window.
+
+    That is done at the last model call of a recording; with `reach_every` n, at each n-th as well.
+    """
+
+    window: int = 128_000
+    reach_every: int = 0
+
+
+def measure_file(path: Path, make: Callable[[], Replay], tokens: MessageTokens, options: Options) -> Measured:
+    """Replay one recording. Raises RecordingUnusable."""
+    messages = list(read(path))
+    tokens.forget()
+    unmanaged = _unmanaged(messages, tokens, options.window)
+    with closing(make()) as replay:
+        run = Run(replay, tokens, options)
+        run.play(messages)
+        return run.measured(path, unmanaged)
+
+
+def _unmanaged(messages: Sequence[RawMessage], tokens: MessageTokens, window: int) -> Sent:
+    """The baseline: everything is sent, each time."""
+    sending = Sending(tokens, window)
+    history: list[Message] = []
+    for message in map(as_message, messages):
+        if message.role == "assistant":
+            sending.add(history)
+        history.append(message)
+    return sending.sums(())
+
+
+def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:
+    """Each message, and whether a turn ends with it.
+
+    It does when the agent's answer, or the last output of an agent that was stopped, comes before a person's
+    message or the end.
+    """
+    for message, following in pairwise(chain(messages, [{"role": "user"}])):
+        yield message, following["role"] == "user" and message["role"] in ("assistant", "tool")
+
+
+class Run:
+    """One managed replay under way."""
+
+    def __init__(self, replay: Replay, tokens: MessageTokens, options: Options) -> None:
+        self._replay, self._options = replay, options
+        self._sending = Sending(tokens, options.window)
+        self._originals, self._wire = Originals(), Wire()
+        self._request_s: list[float] = []
+        self._feed_s: list[float] = []
+        self._by_rules = self._by_grammar = 0
+        self._reasons: list[str] = []
+        self._reaches: list[Reach] = []
+
+    def play(self, messages: Sequence[RawMessage]) -> None:
+        """Feed it all messages, and take a request before each of the assistant's."""
+        calls = sum(message["role"] == "assistant" for message in messages)
+        call = 0
+        for message, turn_ends in with_turn_ends(messages):
+            if message["role"] == "assistant":
+                call += 1
+                request = self._take_request()
+                every = self._options.reach_every
+                if call == calls or (every and call % every == 0):
+                    self._reaches.append(measure_reach(call, request, self._originals, self._replay.recall))
+            self._feed(message)
+            if turn_ends:
+                _timed(self._feed_s, self._replay.end_turn)
+
+    def _take_request(self) -> tuple[Message, ...]:
+        raw = _timed(self._request_s, self._replay.request)
+        request = tuple(map(as_message, raw))
+        self._sending.add(request)
+        by_rules, by_grammar = problems(request), self._wire.faults(request)
+        self._by_rules += bool(by_rules)
+        self._by_grammar += bool(by_grammar)
+        reasons = [f"request {len(self._request_s)}: {why}" for why in by_rules or by_grammar]
+        self._reasons += reasons[: REASONS - len(self._reasons)]
+        return request
+
+    def _feed(self, message: RawMessage) -> None:
+        _timed(self._feed_s, lambda: self._replay.feed(message))
+        recorded = as_message(message)
+        self._originals.keep(recorded)
+        self._wire.know(recorded)
+
+    def measured(self, path: Path, unmanaged: Sent) -> Measured:
+        """The figures, beside those of the unmanaged replay."""
+        summaries = self._replay.summaries
+        figures = FileFigures(
+            file=str(path),
+            source=path.resolve().parent.name,
+            window=self._options.window,
+            managed=self._sending.sums(summaries),
+            unmanaged=unmanaged,
+            counts=self._replay.counts,
+            summaries=len(summaries),
+            summary_tokens=sum(summaries),
+            faults=Faults(self._by_rules, self._by_grammar, tuple(self._reasons)),
+            reach=self._reaches[-1],
+            least_reachable=min(one.share for one in self._reaches),
+            reach_checks=len(self._reaches),
+            recalls=0,
+            request_cpu=Timing.of(self._request_s),
+            feed_cpu=Timing.of(self._feed_s),
+        )
+        return Measured(figures, tuple(self._request_s), tuple(self._feed_s))
+
+
+def _timed(times: list[float], work: Callable[[], T]) -> T:
+    """Do it, and note the processor time it took, of all threads."""
+    began = time.process_time()
+    done = work()
+    times.append(time.process_time() - began)
+    return done

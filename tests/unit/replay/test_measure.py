@@ -1,0 +1,213 @@
+"""One recording, unmanaged and managed: the figures that pencil and paper give. A token is a character."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.context.errors import RecordingUnusable
+from helix_desktop.replay.figures import Measured, Timing
+from helix_desktop.replay.measure import Options, measure_file, with_turn_ends
+from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.tokens import MessageTokens
+from helix_desktop.replay.totals import by_source, totals_of
+from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
+
+# 6 tokens, then per step 4 + 4 + 4 + 13 = 25 for the call and 1,004 for the output.
+LONG = [
+    user("Go"),
+    *reads("1", "a", "A" * 1000),
+    *reads("2", "b", "B" * 1000),
+    *reads("3", "c", "C" * 1000),
+    says("ok"),
+]
+MARKER = len('[CACHED] recall_cached_content("")') + 64
+
+
+def measure(
+    folder: Path, session: list[dict[str, Any]], make: Callable[[], Unmanaged], **options: int
+) -> Measured:
+    folder.mkdir(exist_ok=True, parents=True)
+    path = folder / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, session)), encoding="utf-8")
+    return measure_file(path, make, MessageTokens(len), Options(**options))
+
+
+def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
+    one = measure(tmp_path / "here", LONG, Unmanaged, window=3000).figures
+    sizes = [6, 6 + 1029, 6 + 2 * 1029, 6 + 3 * 1029]
+    assert (one.source, one.window) == ("here", 3000)
+    assert one.managed == one.unmanaged
+    assert (one.managed.requests, one.managed.input_tokens) == (4, sum(sizes))
+    assert one.managed.billed == pytest.approx(1.25 * sizes[-1] + 0.1 * sum(sizes[:-1]))
+    assert (one.managed.peak_window, one.managed.over_window) == (3093, 1)
+    assert one.managed.tool_tokens == 6000
+    assert one.heavy
+    assert (one.reach.share, one.reach.window_share, one.reach.output_bytes) == (1, 1, 3000)
+    assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, 0)
+
+
+def test_markers_at_once(tmp_path: Path) -> None:
+    one = measure(tmp_path, LONG, MarkersAtOnce).figures
+    step = 25 + 4 + MARKER
+    sizes = [6, 6 + 1029, 6 + step + 1029, 6 + 2 * step + 1029]
+    known = [0, 6, 6 + 25, 6 + step + 25]
+    assert not one.heavy
+    assert one.managed.input_tokens == sum(sizes)
+    assert one.managed.billed == pytest.approx(1.25 * (sum(sizes) - sum(known)) + 0.1 * sum(known))
+    assert (one.managed.rewrites, one.managed.tool_tokens) == (2, 3000 + 3 * MARKER)
+    assert one.reach.share == 1
+    assert one.reach.window_share == pytest.approx(1 / 3)
+
+
+def test_reach_is_taken_at_the_last_request_and_on_the_way(tmp_path: Path) -> None:
+    class Forgetful(MarkersAtOnce):
+        def recall(self, digest: str) -> bytes:
+            self.stored.pop(next(iter(self.stored)))
+            return super().recall(digest)
+
+    assert measure(tmp_path, LONG, Folding, reach_every=1).figures.least_reachable == 1
+    lossy = measure(tmp_path, LONG, Forgetful, reach_every=3).figures
+    assert (lossy.reach_checks, lossy.reach.request) == (2, 4)
+    assert lossy.least_reachable == lossy.reach.share
+    assert lossy.reach.lost == ("1", "2")
+
+
+def test_an_output_that_no_request_held_is_not_looked_for(tmp_path: Path) -> None:
+    one = measure(tmp_path, LONG[:-3], MarkersAtOnce).figures
+    assert (one.reach.outputs, one.reach.request) == (1, 2)
+
+
+def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
+    session = [user("Go"), *reads("1", "a", ""), says("One"), says("Two"), user("More"), says("Three")]
+    one = measure(tmp_path, session, Unmanaged).figures
+    assert (one.faults.by_rules, one.faults.by_grammar) == (3, 3)
+    assert one.faults.reasons[0] == "request 2: message 2: empty text"
+    assert any("the last message is the assistant's" in reason for reason in one.faults.reasons)
+
+
+def test_turns_end_where_a_person_speaks_or_the_recording_ends() -> None:
+    session = [
+        user("a"),
+        user("b"),
+        *reads("1", "p", "x"),
+        says("c"),
+        says("d"),
+        user("e"),
+        *reads("2", "p", "y"),
+    ]
+    session += [user("stop"), says("f")]
+    ends = [message for message, over in with_turn_ends(session) if over]
+    assert [one["content"] for one in ends] == ["d", "y", "f"]
+    assert [message for message, _ in with_turn_ends(session)] == session
+
+
+def test_the_replay_is_fed_everything_and_closed_also_after_a_failure(tmp_path: Path) -> None:
+    made: list[Unmanaged] = []
+
+    class Failing(Unmanaged):
+        def end_turn(self) -> None:
+            raise ZeroDivisionError
+
+    def make(kind: type[Unmanaged]) -> Unmanaged:
+        made.append(kind())
+        return made[-1]
+
+    measure(tmp_path, LONG, lambda: make(Unmanaged))
+    assert made[0].messages == LONG
+    assert (made[0].turns, made[0].closed) == (1, True)
+    with pytest.raises(ZeroDivisionError):
+        measure(tmp_path, LONG, lambda: make(Failing))
+    assert made[1].closed
+
+
+def test_a_bad_recording_makes_no_replay(tmp_path: Path) -> None:
+    def never() -> Unmanaged:
+        raise AssertionError
+
+    with pytest.raises(RecordingUnusable):
+        measure(tmp_path, [user("Go")], never)
+
+
+def test_summaries_are_paid_and_counted(tmp_path: Path) -> None:
+    class Summing(Unmanaged):
+        def end_turn(self) -> None:
+            self.summaries += [40, 2]
+            self.counts = Counts(handovers=1, observations=3, reflections=1, sweeps=9)
+
+    one = measure(tmp_path, LONG, Summing).figures
+    assert one.managed.billed == pytest.approx(one.unmanaged.billed + 42)
+    assert (one.summaries, one.summary_tokens, one.counts.lossy) == (2, 42, 5)
+
+
+def test_timing_is_by_nearest_rank() -> None:
+    assert Timing.of([one / 1024 for one in range(100, 0, -1)]) == Timing(
+        50e3 / 1024, 95e3 / 1024, 50.5e3 / 1024
+    )
+    assert Timing.of([0.002]) == Timing(2.0, 2.0, 2.0)
+    assert Timing.of([]) == Timing(0.0, 0.0, 0.0)
+
+
+def test_every_request_and_every_message_is_timed(tmp_path: Path) -> None:
+    one = measure(tmp_path, LONG, Unmanaged)
+    assert (len(one.request_s), len(one.feed_s)) == (4, len(LONG) + 1)  # one more for the turn's end
+
+
+def test_totals(tmp_path: Path) -> None:
+    short = [user("Go"), *reads("1", "a", "A" * 10), says("ok")]
+    heavy = measure(tmp_path / "one", LONG, MarkersAtOnce, window=3000)
+    light = measure(tmp_path / "two", short, Unmanaged, window=3000)
+    sources = by_source([heavy, light])
+    assert {name: len(files) for name, files in sources.items()} == {"one": 1, "two": 1}
+    both = totals_of([heavy, light])
+    step = 29 + MARKER
+    managed, unmanaged = 6 + 1035 + (1035 + step) + (1035 + 2 * step), 6 + 1035 + 2064 + 3093
+    assert (both.files, both.requests) == (2, 6)
+    assert both.input_of_sums == pytest.approx((managed + 51) / (unmanaged + 51))
+    assert both.input_of_files == pytest.approx((managed / unmanaged + 1) / 2)
+    assert both.billed_of_sums == pytest.approx(both.billed / both.unmanaged_billed)
+    assert both.tool_saved == pytest.approx(1 - (3000 + 3 * MARKER + 10) / 6010)
+    assert both.in_window == pytest.approx(1010 / 3010)
+    assert (both.reachable, both.least_reachable) == (1, 1)
+    assert both.rewrites == 2
+    assert both.heavy is not None
+    assert both.heavy.files == 1
+    assert both.heavy.mean_window_of_unmanaged == pytest.approx(managed / unmanaged)
+    assert both.heavy.mean_window_of_window == pytest.approx(managed / 4 / 3000)
+    assert both.heavy.median_peak_of_unmanaged == pytest.approx((1035 + 2 * step) / 3093)
+    assert both.heavy.median_peak_of_window == pytest.approx((1035 + 2 * step) / 3000)
+    assert totals_of([light]).heavy is None
+    with pytest.raises(ValueError, match="nothing to add up"):
+        totals_of([])
+
+
+def test_totals_add_counts(tmp_path: Path) -> None:
+    class Counting(Unmanaged):
+        def __init__(self) -> None:
+            super().__init__()
+            self.counts = Counts(1, 2, 3, 4, 5, 6, 7)
+            self.summaries = [10]
+
+    files = [measure(tmp_path / name, LONG, Counting, window=3000) for name in ("one", "two")]
+    both = totals_of(files)
+    assert both.counts == Counts(2, 4, 6, 8, 10, 12, 14)
+    assert (both.summaries, both.summary_tokens) == (2, 20)
+    assert both.heavy is not None
+    assert (both.heavy.summaries, both.heavy.lossy) == (1.0, 12.0)
+
+
+def test_calls_side_by_side_are_one_step(tmp_path: Path) -> None:
+    session = [
+        user("Go"),
+        asks(("1", "read", "{}"), ("2", "read", "{}")),
+        gives("1", "A"),
+        gives("2", "B"),
+        says("ok"),
+    ]
+    one = measure(tmp_path, session, MarkersAtOnce).figures
+    assert one.managed.requests == 2
+    assert one.reach.window_share == 1

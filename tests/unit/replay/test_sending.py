@@ -1,0 +1,106 @@
+"""What is sent is added up as a person with pencil and paper would: here a token is a character."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.message import Message, ToolCall
+from helix_desktop.replay.sending import Sending
+from helix_desktop.replay.tokens import MessageTokens
+
+SYSTEM = Message("system", "s" * 6)  # 10 tokens with its framing
+ASKED = Message("user", "u" * 16)  # 20
+CALLED = Message("assistant", "", (ToolCall("c", "read", "{}"),))  # 4 + 4 + 4 + 2 = 14
+OUTPUT = Message("tool", "o" * 96, call_id="c", name="read")  # 100
+MARKED = Message("tool", "oooo" + "m" * 22, call_id="c", name="read")  # 30, of them 4 as before
+
+
+def sending(window: int = 140) -> Sending:
+    return Sending(MessageTokens(len), window)
+
+
+def test_a_message_counts_text_calls_and_framing() -> None:
+    tokens = MessageTokens(len)
+    assert [tokens.message(one) for one in (SYSTEM, ASKED, CALLED, OUTPUT, MARKED)] == [10, 20, 14, 100, 30]
+
+
+def test_each_text_is_counted_once() -> None:
+    seen: list[str] = []
+
+    def count(text: str) -> int:
+        seen.append(text)
+        return len(text)
+
+    tokens = MessageTokens(count)
+    assert tokens.message(OUTPUT) == tokens.message(OUTPUT) == 100
+    assert seen == [OUTPUT.text]
+    tokens.forget()
+    tokens.message(OUTPUT)
+    assert len(seen) == 2
+
+
+def test_the_bundled_vocabulary_counts() -> None:
+    tokens = MessageTokens.bundled()
+    assert tokens.message(Message("user", "hello world")) == 4 + 2
+    call = ToolCall("c", "read_file", '{"path": "a"}')
+    assert tokens.message(Message("assistant", "", (call,))) == 4 + 4 + 2 + 6
+    assert tokens.text(" " * 300_000) > 0  # more at once than the tokenizer bears
+
+
+def test_what_grows_is_cached_and_what_is_new_is_written() -> None:
+    sums = sending()
+    sums.add([SYSTEM, ASKED])  # 30 new
+    sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 30 known, 114 new
+    sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 144 known
+    sent = sums.sums([])
+    assert (sent.requests, sent.input_tokens) == (3, 30 + 144 + 144)
+    assert sent.billed == pytest.approx(1.25 * (30 + 114) + 0.1 * (30 + 144))
+    assert sent.billed == sent.billed_by_message
+    assert sent.mean_window == 106
+    assert (sent.peak_window, sent.over_window, sent.rewrites) == (144, 2, 0)
+    assert sent.tool_tokens == 96 + 96
+
+
+def test_a_rewrite_is_paid_from_the_first_difference() -> None:
+    sums = sending()
+    sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 144 new
+    sums.add([SYSTEM, ASKED, CALLED, MARKED, ASKED])  # 44 known by message, 4 more by text, 94 in all
+    sent = sums.sums([50, 7])
+    assert sent.rewrites == 1
+    assert sent.billed == pytest.approx(1.25 * (144 + 46) + 0.1 * 48 + 57)
+    assert sent.billed_by_message == pytest.approx(1.25 * (144 + 50) + 0.1 * 44 + 57)
+    assert sent.tool_tokens == 96 + 26
+
+
+def test_a_request_that_lost_its_end_is_a_rewrite_and_all_cached() -> None:
+    sums = sending()
+    sums.add([SYSTEM, ASKED])
+    sums.add([SYSTEM])
+    sent = sums.sums([])
+    assert sent.rewrites == 1
+    assert sent.billed == pytest.approx(1.25 * 30 + 0.1 * 10)
+
+
+@pytest.mark.parametrize(
+    ("former", "now", "shared"),
+    [
+        (Message("user", "abcd"), Message("user", "abxd"), 2),
+        (Message("user", "abcd"), Message("user", "abcdef"), 4),
+        (Message("user", "abcd"), Message("user", ""), 0),
+        (Message("user", "abcd"), Message("assistant", "abcd"), 0),
+        (OUTPUT, Message("tool", OUTPUT.text, call_id="d", name="read"), 0),
+        (CALLED, Message("assistant", ""), 0),
+        (Message("assistant", "abc", CALLED.calls), Message("assistant", "abc"), 3),
+    ],
+)
+def test_text_in_common(former: Message, now: Message, shared: int) -> None:
+    assert MessageTokens(len).shared(former, now) == shared
+
+
+@given(st.text("ab", max_size=40), st.text("ab", max_size=40))
+def test_text_in_common_is_the_longest(one: str, other: str) -> None:
+    shared = MessageTokens(len).shared(Message("user", one), Message("user", other))
+    assert one[:shared] == other[:shared]
+    assert one[shared : shared + 1] != other[shared : shared + 1] or one == other

@@ -1,0 +1,154 @@
+"""Recordings are read as they are, or refused with the line and the reason."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import RecordingUnusable
+from helix_desktop.context.message import Message, ToolCall
+from helix_desktop.replay import trajectory
+from tests.support.replays import asks, gives, reads, says, user
+
+SESSION = [
+    {"role": "system", "content": "Be brief."},
+    user("Look at a.py\u2028please."),
+    asks(("c1", "read", '{"path": "a.py"}'), ("c2", "shell", "not json"), text="I look."),
+    gives("c1", "ein\nzwei é"),
+    gives("c2", "", "shell"),
+    says("Done."),
+]
+LINES = [json.dumps(one) for one in SESSION]
+
+
+def written(path: Path, lines: Sequence[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(RecordingUnusable) as refused:
+        list(trajectory.read(path))
+    assert str(path) in refused.value.what
+    assert refused.value.why
+    assert refused.value.fix
+    return refused.value.why
+
+
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_plain_and_packed_files_hold_the_same_messages(tmp_path: Path, ensure_ascii: bool) -> None:
+    lines = [json.dumps(one, ensure_ascii=ensure_ascii) for one in SESSION]
+    plain = written(tmp_path / "one.jsonl", [*lines[:3], "", *lines[3:]])
+    packed = tmp_path / "any.name"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert list(trajectory.read(plain)) == list(trajectory.read(packed)) == SESSION
+
+
+def test_a_message_of_a_recording_is_one_of_the_engine() -> None:
+    assert trajectory.as_message(SESSION[2]) == Message(
+        "assistant",
+        "I look.",
+        (ToolCall("c1", "read", '{"path": "a.py"}'), ToolCall("c2", "shell", "not json")),
+    )
+    assert trajectory.as_message(SESSION[4]) == Message("tool", "", call_id="c2", name="shell")
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "words"),
+    [
+        (2, "{nonsense", "Line 2: JSON is malformed"),
+        (3, LINES[2][:20], "Line 3: Input data was truncated"),
+        (2, '"text"', "Line 2: Expected `object`"),
+        (2, '{"role": "robot", "content": ""}', "Line 2: Invalid value 'robot' - at `$.role`"),
+        (2, '{"role": "user", "content": null}', "Line 2: Expected `str`, got `null` - at `$.content`"),
+        (2, '{"role": "user", "content": ["a"]}', "Line 2: Expected `str`, got `array` - at `$.content`"),
+        (2, '{"role": "user", "content": "a", "name": "b"}', "Line 2: Object contains unknown field `name`"),
+        (2, '{"content": "a"}', "Line 2: Object missing required field `role`"),
+        (2, '{"role": "user", "content": "\\ud800"}', "Line 2: "),
+        (4, '{"role": "tool", "content": "a", "name": "b"}', "missing required field `tool_call_id`"),
+        (4, json.dumps(gives("c9", "x")), "Line 4: an answer to 'c9', which no call before it asks for"),
+        (5, json.dumps(gives("c1", "again")), "Line 5: an answer to 'c1'"),
+        (5, json.dumps(user("And?")), "Line 5: a message of the user stands before the answers to c2"),
+        (5, json.dumps(says("So.")), "Line 5: a message of the assistant stands before the answers to c2"),
+        (6, json.dumps(asks(("c1", "read", "{}"))), "Line 6: the call id 'c1' is used twice"),
+        (6, json.dumps(asks(("", "read", "{}"))), "Line 6: the call id '' is empty"),
+        (3, json.dumps(asks(("c", "r", "{}"), ("c", "r", "{}"))), "Line 3: the call id 'c' is used twice"),
+        (6, json.dumps({"role": "system", "content": "New rules"}), "Line 6: a system message stands behind"),
+        (2, json.dumps(says("Hello")), "Line 2: the assistant speaks before the user"),
+    ],
+)
+def test_a_wrong_line_is_named_with_its_reason(tmp_path: Path, line: int, text: str, words: str) -> None:
+    lines = [*LINES[: line - 1], text, *LINES[line:]]
+    assert words in refusal(written(tmp_path / "bad.jsonl", lines))
+
+
+def test_a_file_that_ends_too_early_is_refused(tmp_path: Path) -> None:
+    assert "before the answers to c2" in refusal(written(tmp_path / "short.jsonl", LINES[:4]))
+    assert "nothing to replay" in refusal(written(tmp_path / "silent.jsonl", LINES[:2]))
+    assert "nothing to replay" in refusal(written(tmp_path / "empty.jsonl", []))
+
+
+def test_damaged_compression_is_refused(tmp_path: Path) -> None:
+    # Repetition packs into few bytes, so that cutting some off loses most of the text.
+    whole = gzip.compress(("\n".join(LINES) + "\n").encode())
+    for name, data in (
+        ("cut.gz", whole[: len(whole) // 2]),
+        ("flipped.gz", whole[:40] + bytes(20) + whole[60:]),
+        ("head.gz", whole[:5]),
+        ("sum.gz", whole[:-8] + bytes(8)),
+    ):
+        (tmp_path / name).write_bytes(data)
+        assert "damaged or cut off" in refusal(tmp_path / name)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == "Is a directory."
+    assert refusal(tmp_path / "nowhere.jsonl") == "No such file or directory."
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "latin.jsonl").write_bytes(LINES[0].encode() + b'\n{"role": "user", "content": "\xe9"}\n')
+    assert "Line 2" in refusal(tmp_path / "latin.jsonl")
+
+
+def test_an_overlong_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trajectory, "LONGEST_LINE", 200)
+    path = written(tmp_path / "long.jsonl", [LINES[1], json.dumps(says("x" * 200))])
+    assert refusal(path) == "Line 2: the line is longer than 200 bytes."
+
+
+def test_folders_are_searched_in_order(tmp_path: Path) -> None:
+    for name in ("b/two.jsonl.gz", "b/one.jsonl", "a/deep/three.jsonl", "b/index.json", "last.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = trajectory.recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
+    assert [one.relative_to(tmp_path).as_posix() for one in found] == [
+        "last.txt", "a/deep/three.jsonl", "b/one.jsonl", "b/two.jsonl.gz",
+    ]  # fmt: skip
+    (tmp_path / "none").mkdir()
+    with pytest.raises(RecordingUnusable, match="holds no recording"):
+        trajectory.recordings([tmp_path / "none"])
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=30)
+
+
+@given(st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=5))
+def test_whatever_a_session_says_comes_back(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
+    session = [user("Begin.")]
+    for number, (said, path, output) in enumerate(steps):
+        session += [
+            asks((f"c{number}", "read", json.dumps({"path": path})), text=said),
+            gives(f"c{number}", output),
+        ]
+    session += reads("last", "a", "b")
+    path = tmp_path_factory.mktemp("any") / "any.jsonl"
+    written(path, [json.dumps(one, ensure_ascii=False) for one in session])
+    assert list(trajectory.read(path)) == session

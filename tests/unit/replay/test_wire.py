@@ -1,0 +1,86 @@
+"""The second opinion on requests finds what the engine's rules find, and broken arguments besides."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.message import Message, ToolCall
+from helix_desktop.context.validity import problems
+from helix_desktop.replay.wire import Wire
+
+SYSTEM, ASKED, SAID = Message("system", "Rules."), Message("user", "Go."), Message("assistant", "Yes.")
+
+
+def calls(*ids: str) -> Message:
+    return Message("assistant", "", tuple(ToolCall(one, "read", "{}") for one in ids))
+
+
+def answer(call_id: str, text: str = "out") -> Message:
+    return Message("tool", text, call_id=call_id, name="read")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        [ASKED],
+        [SYSTEM, ASKED, ASKED],
+        [ASKED, SAID, ASKED],
+        [ASKED, calls("a", "b"), answer("b"), answer("a")],
+        [ASKED, calls("a"), answer("a"), calls("b"), answer("b"), ASKED],
+        [ASKED, calls("a"), answer("a"), SAID, SAID, ASKED],
+    ],
+)
+def test_valid_requests_pass(request_: list[Message]) -> None:
+    assert Wire().faults(request_) == []
+    assert problems(request_) == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ([], "order of roles"),
+        ([SYSTEM], "order of roles"),
+        ([SYSTEM, SAID, ASKED], "order of roles"),
+        ([ASKED, SAID], "order of roles"),
+        ([ASKED, SYSTEM, ASKED], "order of roles"),
+        ([ASKED, answer("a")], "order of roles"),
+        ([ASKED, calls("a")], "order of roles"),
+        ([ASKED, calls("a"), ASKED], "order of roles"),
+        ([Message("user", "Go.", calls("a").calls), answer("a")], "order of roles"),
+        ([ASKED, calls("a", "b"), answer("a")], "have the answers"),
+        ([ASKED, calls("a"), answer("a"), answer("a")], "have the answers"),
+        ([ASKED, calls("a"), answer("b")], "have the answers"),
+        ([ASKED, calls("a", "a"), answer("a"), answer("a")], "have the answers"),
+        ([ASKED, calls("a"), answer("a", " \n")], "message 2 has no text"),
+        ([Message("user", "")], "message 0 has no text"),
+    ],
+)
+def test_broken_requests_are_told(request_: list[Message], words: str) -> None:
+    assert words in " ".join(Wire().faults(request_))
+    assert problems(request_)
+
+
+def test_arguments_stay_json_where_they_were_json() -> None:
+    wire = Wire()
+    wire.know(
+        Message("assistant", "", (ToolCall("patch", "apply", "*** Begin"), ToolCall("w", "write", "{}")))
+    )
+    broken = Message(
+        "assistant", "", (ToolCall("patch", "apply", "*** End"), ToolCall("w", "write", '{"a": '))
+    )
+    faults = wire.faults([ASKED, broken, answer("patch"), answer("w")])
+    assert faults == ["the arguments of w are no JSON object"]
+
+
+some = st.one_of(
+    st.sampled_from([SYSTEM, ASKED, SAID, Message("assistant", ""), Message("user", " ")]),
+    st.lists(st.sampled_from("ab"), min_size=1, max_size=2).map(lambda ids: calls(*ids)),
+    st.builds(answer, st.sampled_from("ab"), st.sampled_from(["out", ""])),
+)
+
+
+@given(st.lists(some, max_size=7))
+def test_both_opinions_agree(request_: list[Message]) -> None:
+    assert bool(Wire().faults(request_)) == bool(problems(request_))
