@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing
 
 import msgspec
 
 from helix_desktop.agent.ports import Clock, Counter, Model
+from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import CompactionMoved, Phase
 from helix_desktop.context import planner
@@ -27,13 +27,14 @@ from helix_desktop.context.event import (
     Trigger,
 )
 from helix_desktop.context.extract import extract
-from helix_desktop.context.handover import covered_by, parse, render
-from helix_desktop.context.index import index_text
+from helix_desktop.context.handover import covered_by, fresh_in, parse, render
+from helix_desktop.context.index import index_over
+from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.message import Answer, Retrying, TextArrived
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.summary import summary_request
-from helix_desktop.context.transcript import Item, Transcript
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, project
 
 NO_MODEL = "no model (ledger and extracts)"
@@ -68,7 +69,7 @@ class Compactor:
         counter: Counter,
         clock: Clock,
         prompt: str,
-        settings: Callable[[], tuple[Policy, Frame, Model]],
+        settings: Settings,
     ) -> None:
         self._session, self._counter, self._clock = session, counter, clock
         self._prompt, self._settings = prompt, settings
@@ -106,17 +107,17 @@ class Compactor:
         if not planner.worth(transcript, policy, now, cut):
             raise CompactionRefused("No handover was made.", "It would free less than it costs.")
         held = transcript.handover
-        fresh = tuple(i for i in transcript.live() if i.seq <= cut.upto and i.seq != cut.kept)
+        fresh = tuple(fresh_in(transcript, cut.upto, cut.kept))
         covered = tuple(covered_by(transcript, cut.upto, cut.kept))
         return Reading(cut, fresh, covered, held[0] if held else 0, held[1] if held else None, now)
 
     async def _summarise(self, reading: Reading, focus: str, ask_model: bool) -> Summary:
         """Ask the model; without one, or when its answer is no use, take ledger and extracts."""
-        _, frame, model = self._settings()
+        _, frame, roles = self._settings()
         reason = ""
         if ask_model:
             try:
-                sections = await self._asked(reading, focus, model, frame)
+                sections = await self._asked(reading, focus, roles.main, frame)
                 return Summary(sections, frame.info.label, frame.info.demo)
             except (ModelError, CompactionRefused) as error:
                 reason = str(error)
@@ -151,10 +152,9 @@ class Compactor:
     ) -> bool:
         """Third phase: everything is built beside the log, checked against it, and recorded in one piece."""
         policy, frame, _ = self._settings()
-        former_index = reading.former.index if reading.former else ""
-        text, entries = await asyncio.to_thread(index_text, reading.fresh, former_index)
+        text, entries = index_over(self._session.transcript, 0, reading.cut.upto, reading.cut.kept)
         ledger = await asyncio.to_thread(ledger_of, reading.covered)
-        index = text.encode()
+        index = text.encode("utf-8", "surrogatepass")
         made = HandoverMade(
             upto=reading.cut.upto,
             kept=reading.cut.kept,
@@ -191,7 +191,7 @@ class Compactor:
         if (held[0] if held else 0) != reading.former_seq:
             raise CompactionRefused("No handover was made.", "The history was changed meanwhile.")
         twin = _with(transcript, made)
-        swept = planner.sweep_due(twin, msgspec.structs.replace(policy, sweep="at once"))
+        swept = planner.riding(twin, policy)
         events: tuple[Event, ...] = (made,)
         if swept is not None:
             sweep = SweepMade(swept.masked, swept.saved, "handover")

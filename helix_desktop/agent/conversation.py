@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from helix_desktop.agent.approval import Approvals, AskedInWindow
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.engine import Engine
-from helix_desktop.agent.ports import Approver, Clock, Counter, Model, Permissions, Store, Tools
+from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
+from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.tool_runner import ToolRunner
+from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import Attachment, MessageQueued, Redone, SessionRenamed, TurnEnded, Undone
+from helix_desktop.context.event import (
+    Attachment,
+    MessageQueued,
+    Pinned,
+    Redone,
+    SessionRenamed,
+    ToolAnswered,
+    TurnEnded,
+    Undone,
+    Unpinned,
+)
 from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.policy import Policy
+from helix_desktop.context.rows import Row
 from helix_desktop.context.tool import ApprovalAsk, Decision
-from helix_desktop.context.window import Frame, Window
+from helix_desktop.context.window import Window
 
 
 class Parts:
@@ -49,7 +62,7 @@ class Conversation:
         session: Session,
         scope: TaskScope,
         parts: Parts,
-        settings: Callable[[], tuple[Policy, Frame, Model]],
+        settings: Settings,
     ) -> None:
         self.session = session
         self._scope, self._parts, self._settings = scope, parts, settings
@@ -58,7 +71,9 @@ class Conversation:
         approvals = Approvals(parts.permissions, parts.approver)
         runner = ToolRunner(session, parts.tools, approvals, parts.counter, parts.clock, settings)
         compactor = Compactor(session, parts.counter, parts.clock, parts.prompts["handover"], settings)
-        self._engine = Engine(session, runner, compactor, parts.counter, parts.clock, scope, settings)
+        upkeep = Upkeep(session, parts.counter, parts.clock, settings)
+        self._steward = Steward(session, upkeep, compactor, parts.clock, scope, settings)
+        self._engine = Engine(session, runner, self._steward, parts.counter, parts.clock, settings)
 
     @property
     def running(self) -> bool:
@@ -82,7 +97,11 @@ class Conversation:
 
     def measure(self) -> tuple[Window, Gauge]:
         """What the next request would contain, and how full that is."""
-        return self._engine.measure()
+        return self._steward.measure()
+
+    def rows(self) -> tuple[Row, ...]:
+        """What the next request contains, one by one."""
+        return self._steward.rows()
 
     async def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Begin a turn; while one runs, keep the message for after it. Nothing typed is dropped.
@@ -151,6 +170,17 @@ class Conversation:
         if self.session.transcript.can_redo(seq):
             await self.session.record(Redone(seq))
 
+    async def pin(self, seq: int) -> None:
+        """Keep the output recorded as `seq` in the window, whole, on every path."""
+        item = self.session.transcript.item(seq)
+        if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest:
+            await self.session.record(Pinned(seq))
+
+    async def unpin(self, seq: int) -> None:
+        """Let a pinned output be managed again."""
+        if seq in self.session.transcript.rewrites.pinned:
+            await self.session.record(Unpinned(seq))
+
     def compact(self, focus: str = "") -> None:
         """Start a handover by hand. Raises CompactionRefused when there is nothing to hand over."""
         policy, _, _ = self._settings()
@@ -168,15 +198,15 @@ class Conversation:
                 f"It would free less than {policy.handover_least_gain:.0%} of the window.",
                 "Go on working; it happens by itself when the window fills.",
             )
-        self._engine.compact("by hand", due.cut, focus)
+        self._steward.compact("by hand", due.cut, focus)
 
     def cancel_compaction(self) -> None:
         """End the handover under way; nothing changes."""
-        self._engine.cancel_compaction()
+        self._steward.cancel_compaction()
 
     async def settle(self) -> None:
         """Wait for the handover under way, if there is one."""
-        await self._engine.settle()
+        await self._steward.settle()
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""

@@ -11,6 +11,7 @@ import msgspec
 
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import Update
@@ -66,9 +67,9 @@ class Room:
         counts = await self._parts.counter.count([system, schemas])
         return Frame(model.info, system, tools, *counts)
 
-    def _settings(self) -> tuple[Policy, Frame, Model]:
+    def _settings(self) -> tuple[Policy, Frame, Roles]:
         assert self._frame is not None  # set before the first conversation opens
-        return self.policy, self._frame, self._model
+        return self.policy.scaled(self._frame.info.window), self._frame, Roles(self._model)
 
     async def sessions(self) -> list[SessionSummary]:
         """All sessions, last used first."""

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-
-import msgspec
+from collections.abc import Sequence
 
 from helix_desktop.agent.approval import Approvals
-from helix_desktop.agent.ports import Clock, Counter, Model, Tools
+from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.ports import Clock, Counter, Tools
+from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import CallStarted, CallWaiting
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
-from helix_desktop.context.intake import preview
 from helix_desktop.context.message import ToolCall
-from helix_desktop.context.policy import Policy
 from helix_desktop.context.tool import ApprovalAsk, ToolResult
-from helix_desktop.context.window import Frame, marker_of
 
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 log = logging.getLogger(__name__)
@@ -36,10 +31,11 @@ class ToolRunner:
         approvals: Approvals,
         counter: Counter,
         clock: Clock,
-        settings: Callable[[], tuple[Policy, Frame, Model]],
+        settings: Settings,
     ) -> None:
         self._session, self._tools, self._approvals = session, tools, approvals
         self._counter, self._clock, self._settings = counter, clock, settings
+        self._intake = Intake(counter)
         self._one_by_one = asyncio.Lock()
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
@@ -96,53 +92,15 @@ class ToolRunner:
         await self._record(call, result, began)
 
     async def _record(self, call: ToolCall, result: ToolResult, began: int) -> None:
-        text, digest = await asyncio.to_thread(_read, result)  # 60 MB of output must not hold up the window
-        size = len(result.content)
-        shown, tokens, full_tokens = await self._shown(result, text, digest)
-        answer = ToolAnswered(
-            call_id=call.id,
-            name=call.name,
-            text=shown,
-            digest=digest,
-            size=size,
-            tokens=tokens,
-            marker_tokens=0,
-            target=result.target,
-            first_line=first_line(text),
-            ok=result.ok,
-            exit_code=result.exit_code,
-            duration_ms=max(0, self._clock() - began),
-            whole=shown == text and not result.recalled,
-            recalled=result.recalled,
-        )
-        (marked,) = await self._counter.count([marker_of(answer)])
-        answer = msgspec.structs.replace(answer, marker_tokens=marked)
-        if result.recalled:
-            await self._session.record(answer, recalls=[digest])
-            return
-        content = Content(digest, result.content, call.name, result.target, answer.first_line, full_tokens)
-        await self._session.record(answer, contents=[content])
-
-    async def _shown(self, result: ToolResult, text: str, digest: str) -> tuple[str, int, int]:
-        """The shown form, its tokens, and the tokens of the whole output."""
-        shown = result.shown or text
-        counts = await self._counter.count([text] if shown == text else [shown, text])
-        tokens, full = counts[0], counts[-1]
         policy, frame, _ = self._settings()
-        if tokens > frame.info.window * policy.preview_above and policy.enabled and not result.recalled:
-            budget = policy.preview_tokens
-            shown = await asyncio.to_thread(preview, text, digest, budget)
-            (tokens,) = await self._counter.count([shown])
-            if tokens > budget:  # denser than text usually is: one more try, in proportion
-                smaller = budget * budget // (tokens + tokens // 4)
-                shown = await asyncio.to_thread(preview, text, digest, smaller)
-                (tokens,) = await self._counter.count([shown])
-        return shown, tokens, full
-
-
-def _read(result: ToolResult) -> tuple[str, str]:
-    """An output's text and digest."""
-    return result.content.decode("utf-8", "replace"), result.recalled or digest_of(result.content)
+        taken = await self._intake.taken(call, result, max(0, self._clock() - began))
+        answer = taken.answer
+        if self._intake.gated(taken, policy, frame.info.window):
+            answer = await self._intake.previewed(taken, policy)
+        if taken.content is None:
+            await self._session.record(answer, recalls=[answer.digest])
+        else:
+            await self._session.record(answer, contents=[taken.content])
 
 
 def _crashed(call: ToolCall, error: Exception) -> ToolResult:

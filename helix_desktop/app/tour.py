@@ -18,7 +18,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
-from helix_desktop.context.transcript import Item
+from helix_desktop.context.layout import Item
 from helix_desktop.context.window import Window
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.workspaces.registry import SavedRules
@@ -124,12 +124,12 @@ class Tour:
         known = conversation.session.transcript
         answers = answers_in(known.items)
         self._note("tool calls", len(answers) >= LEAST_CALLS, f"{len(answers)} in {known.turns} turns")
-        made = [one for one in known.handovers.values() if one.trigger == "85 %"]
+        made = [one for one in known.rewrites.handovers.values() if one.trigger == "85 %"]
         changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
         self._note(
             "handovers", len(made) >= LEAST_HANDOVERS, f"{len(made)} at 85 % of the window: {changes} tokens"
         )
-        sweeps = list(known.sweeps.values())
+        sweeps = list(known.rewrites.sweeps.values())
         masked = sum(len(one.masked) for one in sweeps)
         saved = sum(one.saved for one in sweeps)
         self._note(
@@ -166,7 +166,7 @@ class Tour:
 
     async def _undo_and_redo(self, conversation: Conversation) -> None:
         """Undo the last handover and redo it; the window must be what it was before each."""
-        last = max(conversation.session.transcript.handovers)
+        last = max(conversation.session.transcript.rewrites.handovers)
         handed_over = conversation.measure()[0]
         self._shell.history.undo(last)
         undone = await self._changed(conversation, handed_over)
@@ -189,11 +189,13 @@ class Tour:
         window, history, known = self._front.window, self._shell.history, conversation.session.transcript
         window.show_page("chat")
         await self._album.take("chat")
-        first = min(known.handovers)
+        first = min(known.rewrites.handovers)
         spoken = [i.seq for i in known.items if isinstance(i.event, AssistantSpoke) and i.seq < first]
         history.show_event(spoken[-2])
         await self._album.take("chat-tools")
-        largest = max(answers_in(known.live()), key=lambda one: one.size)
+        largest = max(
+            answers_in([one for one in known.live() if isinstance(one, Item)]), key=lambda one: one.size
+        )
         history.show_digest(largest.digest)
         await self._album.take("cache")
         window.show_page("timeline")

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Literal
 
 import msgspec
 
 from helix_desktop.context.event import AssistantSpoke
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.transcript import Item, Transcript
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, Window
 
-Pressure = Literal["none", "compact"]
+Pressure = Literal["none", "compact", "panic"]
+_REPORTS = 5  # newest reports of a model that its calibration is the median of
+_LOOKED_AT = 200  # newest messages among which reports are looked for
 _RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer is never further from ours than this
 
 
 class Gauge(msgspec.Struct, frozen=True):
     """Projected use of the window in tokens; `reported` says whether the number is the provider's own.
 
-    `threshold` is where a handover falls due, `ratio` the provider's tokens per token of ours.
+    `threshold` is where a handover falls due, `panic` where room is made at once, `ratio` the provider's
+    tokens per token of ours.
     """
 
     used: int
@@ -27,6 +31,7 @@ class Gauge(msgspec.Struct, frozen=True):
     threshold: int
     reported: bool
     ratio: float = 1.0
+    panic: int = 1 << 62
 
     @property
     def share(self) -> float:
@@ -35,7 +40,9 @@ class Gauge(msgspec.Struct, frozen=True):
 
     @property
     def pressure(self) -> Pressure:
-        """Whether a handover is due by size."""
+        """What is due by size: a handover, or the ladder that waits for nothing."""
+        if self.used >= self.panic:
+            return "panic"
         return "compact" if self.used >= self.threshold else "none"
 
     @property
@@ -57,26 +64,42 @@ def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) 
     The provider's last report of this model counts for the part it saw; what came since is our count times
     the ratio of report to estimate.
     """
-    used, reported, ratio = window.estimate, False, 1.0
-    last = _last_report(transcript, frame.info.label)
-    if last is not None and isinstance(last.event, AssistantSpoke) and last.event.usage:
-        ratio = last.event.usage.input / last.event.estimate if last.event.estimate else 1.0
-        ratio = min(max(ratio, _RATIO_LOW), _RATIO_HIGH)
+    used, reported = window.estimate, False
+    reports = _reports(transcript, frame.info.label)
+    ratio = calibration(reports)
+    if reports and (usage := reports[0][1].usage):
         used = round(window.estimate * ratio)
-        if transcript.last_rewrite < last.seq:
-            grown = window.estimate - last.event.estimate
-            used = max(0, last.event.usage.input + round(grown * ratio))
-            reported = transcript.items[-1].seq == last.seq
+        if transcript.last_rewrite < reports[0][0]:
+            grown = window.estimate - reports[0][1].estimate
+            used = max(0, usage.input + round(grown * ratio))
+            reported = transcript.items[-1].seq == reports[0][0]
     info = frame.info
-    threshold = int(info.window * policy.handover_at)
-    return Gauge(used, info.window, info.reserve, threshold, reported, ratio)
+    return Gauge(
+        used,
+        info.window,
+        info.reserve,
+        int(info.window * policy.handover_at),
+        reported,
+        ratio,
+        int(info.window * policy.panic_at) if policy.enabled else 1 << 62,
+    )
 
 
-def _last_report(transcript: Transcript, model: str) -> Item | None:
-    for item in reversed(transcript.items[-200:]):
+def calibration(reports: list[tuple[int, AssistantSpoke]]) -> float:
+    """A model's tokens per token of ours: the median over its newest reports, within bounds."""
+    ratios = [spoke.usage.input / spoke.estimate for _, spoke in reports if spoke.usage and spoke.estimate]
+    return min(max(median(ratios), _RATIO_LOW), _RATIO_HIGH) if ratios else 1.0
+
+
+def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:
+    """The newest answers for which this model reported its input, newest first, with their seqs."""
+    found: list[tuple[int, AssistantSpoke]] = []
+    for item in reversed(transcript.items[-_LOOKED_AT:]):
         event = item.event
         if not isinstance(event, AssistantSpoke) or event.model != model or not event.estimate:
             continue
         if event.usage and event.usage.input > 0:  # some local servers report zeros
-            return item
-    return None
+            found.append((item.seq, event))
+            if len(found) == _REPORTS:
+                break
+    return found

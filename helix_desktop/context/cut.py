@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.transcript import Item, Transcript
+from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
+from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
+from helix_desktop.context.transcript import Transcript
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -20,13 +23,14 @@ class Cut(msgspec.Struct, frozen=True):
     tokens: int
 
 
-def legal(items: list[Item]) -> list[int]:
-    """Positions p such that items[:p] is closed: no open call before it, no answer right behind it."""
+def legal(entries: Sequence[Entry]) -> list[int]:
+    """Positions p such that entries[:p] is closed: no open call before it, no answer right behind it."""
     found, waiting = [], set[str]()
-    for position, item in enumerate(items):
-        if position and not waiting and not isinstance(item.event, ToolAnswered):
+    for position, entry in enumerate(entries):
+        event = entry.event if isinstance(entry, Item) else None
+        if position and not waiting and not isinstance(event, ToolAnswered):
             found.append(position)
-        match item.event:
+        match event:
             case AssistantSpoke(calls=calls):
                 waiting = {call.id for call in calls}
             case ToolAnswered(call_id=call_id):
@@ -42,28 +46,52 @@ def choose(transcript: Transcript, keep_tokens: int) -> Cut | None:
     Between turns the newest complete turn stays whole. Inside a turn its user message stays and the cut may
     lie between its closed steps.
     """
-    live = transcript.live()
-    newest = max((n for n, item in enumerate(live) if isinstance(item.event, UserSpoke)), default=None)
+    return next(iter(possible(transcript, keep_tokens)), None)
+
+
+def possible(transcript: Transcript, keep_tokens: int) -> list[Cut]:
+    """All legal cuts that leave at least `keep_tokens` behind them, the furthest first."""
+    live = [one for one in transcript.live() if not isinstance(one, PinnedCopy)]
+    live = [one for one in live if not isinstance(one.event, HandoverMade)]
+    newest = max((n for n, one in enumerate(live) if isinstance(one.event, UserSpoke)), default=None)
     if newest is None:
-        return None
+        return []
     last = len(live) if transcript.turn_open else newest
-    shown = [transcript.shown_tokens(item) for item in live]
+    shown = [transcript.shown_tokens(one) for one in live]
     held = transcript.handover
-    for position in reversed(legal(live)):
-        if position <= last and sum(shown[position:]) >= keep_tokens:
-            cut = _at(position, newest, live, shown, held[1].upto if held else 0)
+    behind, found = 0, []
+    positions = set(legal(live))
+    for position in range(len(live) - 1, 0, -1):
+        behind += shown[position]
+        if position <= last and position in positions and behind >= keep_tokens:
+            cut = _at(position, newest, live, shown, held[1].upto if held else 0, transcript)
             if cut is not None:
-                return cut
-    return None
+                found.append(cut)
+    return found
 
 
-def _at(position: int, newest: int, live: list[Item], shown: list[int], covered_already: int) -> Cut | None:
+def _at(
+    position: int,
+    newest: int,
+    live: Sequence[Item | Block],
+    shown: Sequence[int],
+    covered_already: int,
+    transcript: Transcript,
+) -> Cut | None:
     inside = position > newest
     covered = [n for n in range(position) if not (inside and n == newest)]
     if not covered:
         return None
+    last = live[position - 1]
     kept = live[newest].seq if inside else 0
-    upto = max(
-        live[position - 1].seq, covered_already
-    )  # a user message kept back lies before what is covered
-    return Cut(upto, kept, len(covered), sum(shown[n] for n in covered))
+    # A user message kept back lies before what is covered.
+    upto = max(last.upto if isinstance(last, Block) else last.seq, covered_already)
+    return Cut(
+        upto, kept, sum(_messages(live[n], transcript) for n in covered), sum(shown[n] for n in covered)
+    )
+
+
+def _messages(entry: Item | Block, transcript: Transcript) -> int:
+    if isinstance(entry, Item):
+        return 1
+    return sum(len(transcript.between(cover.after, cover.upto)) for cover in entry.covers)

@@ -24,8 +24,11 @@ SECTIONS = (
 NEW_TITLE = "New session"
 
 Ended = Literal["done", "stopped", "failed", "interrupted"]
-SweepReason = Literal["batch", "handover", "no room", "by hand"]
+SweepReason = Literal["batch", "cold", "fold", "observations", "handover", "no room", "by hand"]
+FoldKind = Literal["fold", "condense", "truncate"]
+Placing = Literal["at once", "level", "cold", "rewrite", "no room", "by hand"]
 Trigger = Literal["85 %", "by hand", "no room"]
+Form = Literal["full", "preview", "compact"]
 
 
 class Fact(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
@@ -70,8 +73,20 @@ class UserSpoke(Fact, frozen=True, tag="user-spoke"):
     queued: int = 0
 
 
+class ShortCall(msgspec.Struct, frozen=True):
+    """A call whose large argument values can stand as markers: its arguments then, and what they stand for."""
+
+    call_id: str
+    arguments: str
+    digests: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+
 class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
-    """A model answered: one step. `estimate` is what we thought the request's input was, in tokens."""
+    """A model answered: one step. `estimate` is what we thought the request's input was, in tokens.
+
+    `short` holds the calls that can be shortened, `short_tokens` counts the message when they are.
+    """
 
     text: str
     model: str
@@ -84,6 +99,8 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
     duration_ms: int = 0
     demo: bool = False
     verbatim: dict[str, Any] | None = None
+    short: tuple[ShortCall, ...] = ()
+    short_tokens: int = 0
 
 
 class ApprovalGiven(Fact, frozen=True, tag="approval-given"):
@@ -99,7 +116,8 @@ class ApprovalGiven(Fact, frozen=True, tag="approval-given"):
 class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     """A tool call's output, stored under `digest` before this fact existed; `text` is its shown form.
 
-    `tokens` counts the shown form, `marker_tokens` the marker that would replace it.
+    `tokens` counts the shown form, `marker_tokens` the marker that would replace it. `form` names the shown
+    form, `asked` the agent's instructions for a compact one, `chosen` who chose it.
     """
 
     call_id: str
@@ -117,6 +135,31 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     whole: bool = True
     recalled: str = ""
     outcome: Literal["ran", "denied", "interrupted"] = "ran"
+    form: Form = "full"
+    asked: str = ""
+    chosen: Literal["rule", "agent", "timeout", "user"] = "rule"
+
+
+class FormChosen(Fact, frozen=True, tag="form-chosen"):
+    """The person chose another shown form for the output recorded as `target`."""
+
+    target: int
+    form: Form
+    text: str
+    tokens: int
+    asked: str = ""
+
+
+class Pinned(Fact, frozen=True, tag="pinned"):
+    """The person pinned the output recorded as `target`: it stays in the window whole, on every path."""
+
+    target: int
+
+
+class Unpinned(Fact, frozen=True, tag="unpinned"):
+    """A pin was taken off."""
+
+    target: int
 
 
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
@@ -129,11 +172,71 @@ class TurnEnded(Fact, frozen=True, tag="turn-ended"):
 
 
 class SweepMade(Fact, frozen=True, tag="sweep-made"):
-    """Old outputs became markers; `masked` holds the seqs of their ToolAnswered events."""
+    """Old content became markers; `masked` holds the seqs of ToolAnswered (outputs) and AssistantSpoke (arguments)."""
 
     masked: tuple[int, ...]
     saved: int
     reason: SweepReason
+
+
+class FoldMade(Fact, frozen=True, tag="fold-made"):
+    """Older steps became one note: every event behind `after`, up to and with `upto`.
+
+    `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
+    it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index.
+    """
+
+    after: int
+    upto: int
+    text: str
+    tokens: int
+    index: str
+    index_entries: int
+    steps: int
+    saved: int
+    how: FoldKind = "fold"
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """A dated fact: milliseconds since 1970, 1 (vital) to 3 (minor), the text, the seqs it comes from."""
+
+    at: int
+    priority: int
+    text: str
+    sources: tuple[int, ...] = ()
+
+
+class ObservationsMade(Fact, frozen=True, tag="observations-made"):
+    """History behind `after`, up to and with `upto`, was distilled into observations; inert until placed.
+
+    `quoted` are the seqs of the user's messages that stay verbatim, `replaces` the seqs of the observations
+    that a reflection refines, `tokens` counts what will stand in the window.
+    """
+
+    after: int
+    upto: int
+    observations: tuple[Observation, ...]
+    quoted: tuple[int, ...]
+    ledger: str
+    index: str
+    index_entries: int
+    tokens: int
+    before: int
+    messages: int
+    model: str
+    reflection: bool = False
+    replaces: tuple[int, ...] = ()
+    fallback: str = ""
+    duration_ms: int = 0
+    demo: bool = False
+
+
+class ObservationsPlaced(Fact, frozen=True, tag="observations-placed"):
+    """Prepared observations took the place of the history they cover."""
+
+    made: int
+    reason: Placing
+    saved: int
 
 
 class Bullet(msgspec.Struct, frozen=True):
@@ -154,7 +257,8 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     """Older messages were replaced by a summary.
 
     Covers every event up to and with `upto` but the one user message `kept` (0: none), which stays.
-    `index` is the digest of the index entry that names every covered output; `tokens` counts the summary.
+    `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
+    `calls` counts the model calls it took; `edited` says that the person changed its text.
     """
 
     upto: int
@@ -174,6 +278,8 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     focus: str = ""
     duration_ms: int = 0
     demo: bool = False
+    edited: bool = False
+    calls: int = 1
 
 
 class HandoverFailed(Fact, frozen=True, tag="handover-failed"):
@@ -183,14 +289,21 @@ class HandoverFailed(Fact, frozen=True, tag="handover-failed"):
     why: str = ""
 
 
+class ObservationsFailed(Fact, frozen=True, tag="observations-failed"):
+    """Observations or a reflection were tried and not made; nothing changed."""
+
+    what: str
+    why: str = ""
+
+
 class Undone(Fact, frozen=True, tag="undone"):
-    """A sweep or handover no longer holds."""
+    """A rewrite no longer holds: a sweep, fold, handover, placing of observations, or choice of a form."""
 
     target: int
 
 
 class Redone(Fact, frozen=True, tag="redone"):
-    """An undone sweep or handover holds again."""
+    """An undone rewrite holds again."""
 
     target: int
 
@@ -203,8 +316,15 @@ Event = (
     | AssistantSpoke
     | ApprovalGiven
     | ToolAnswered
+    | FormChosen
+    | Pinned
+    | Unpinned
     | TurnEnded
     | SweepMade
+    | FoldMade
+    | ObservationsMade
+    | ObservationsPlaced
+    | ObservationsFailed
     | HandoverMade
     | HandoverFailed
     | Undone
@@ -226,7 +346,9 @@ def digests_in(event: Event) -> tuple[str, ...]:
     match event:
         case ToolAnswered(digest=digest, recalled=recalled):
             found = (digest, recalled)
-        case HandoverMade(index=index):
+        case AssistantSpoke(short=short):
+            found = tuple(digest for call in short for digest in call.digests)
+        case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
             found = (index,)
         case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
             found = tuple(one.digest for one in attachments)

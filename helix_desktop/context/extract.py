@@ -17,8 +17,9 @@ from helix_desktop.context.event import (
     Section,
     UserSpoke,
 )
+from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import Ledger, ledger_of
-from helix_desktop.context.transcript import Item
+from helix_desktop.context.target import kind_of
 
 _PER_SECTION = 8
 _SENTENCE_CAP = 240
@@ -82,7 +83,7 @@ def _completed(ledger: Ledger) -> list[Bullet]:
 def _issues(ledger: Ledger) -> list[Bullet]:
     failed = [run for run in ledger.commands.values() if run.exit_code not in (0, None)]
     bullets = [Bullet(f"`{_sentence(run.command)}` ended with {run.exit_code}", (run.seq,)) for run in failed]
-    failures = [one for one in ledger.failures if one.tool != "run_command"][-3:]
+    failures = [one for one in ledger.failures if kind_of(one.tool) != "command"][-3:]
     bullets += [Bullet(f"{one.tool} {one.target} failed: {one.text}", (one.seq,)) for one in failures]
     return bullets[-_PER_SECTION:]
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from helix_desktop.context.digest import handle
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import SECTIONS, Bullet, HandoverMade, Section, UserSpoke
+from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import LEGEND
-from helix_desktop.context.transcript import FRAMING, Item, Transcript
+from helix_desktop.context.transcript import FRAMING, Transcript
 
 TITLE = "[Conversation History Summary]"
 _NOTE = (
@@ -122,3 +123,12 @@ def quoted(texts: Iterable[tuple[int, str, int]]) -> list[str]:
 def covered_by(transcript: Transcript, upto: int, kept: int) -> list[Item]:
     """Every message up to and with `upto` but `kept`, whatever covers it now."""
     return [item for item in transcript.items[: transcript.position(upto)] if item.seq != kept]
+
+
+def fresh_in(transcript: Transcript, upto: int, kept: int) -> list[Item]:
+    """The messages up to and with `upto` but `kept` that no handover covers yet, in order."""
+    held = transcript.handover
+    floor, back = (held[1].upto, held[1].kept) if held else (0, 0)
+    fresh = [item for item in transcript.between(floor, upto) if item.seq != kept]
+    before = transcript.item(back) if back and back != kept else None
+    return [before, *fresh] if before is not None else fresh

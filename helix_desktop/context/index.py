@@ -1,33 +1,62 @@
-"""Index entries: the way back from a handover to every output it covers."""
+"""Index entries: the way back from a fold, observations or a handover to everything they cover."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.digest import size_text
-from helix_desktop.context.event import Attachment, ToolAnswered, UserSpoke
-from helix_desktop.context.transcript import Item
+from helix_desktop.context.event import AssistantSpoke, Attachment, HandoverMade, ToolAnswered, UserSpoke
+from helix_desktop.context.layout import Item
+from helix_desktop.context.transcript import Transcript
+
+HEAD = "Index of cached outputs, oldest first. A line that begins with a hash names content for recall_cached_content; the others are what was said."
+_FURTHER = "\n| "  # begins each further line of what was said, so that none can pass for an entry
 
 
-def index_text(items: Iterable[Item], former: str) -> tuple[str, int]:
-    """The text of an index entry over these messages, and how many outputs it names.
+def index_text(items: Iterable[Item], former: Sequence[str] = ()) -> tuple[str, int]:
+    """The text of an index entry over these messages, and how many contents it names.
 
-    One line per output: digest, tool, target, size, event. `former` is the digest of the index entry before
-    this one: following that chain reaches every output that was ever covered.
+    One line per output and per large argument: digest, event, tool, target, size; and what was said, verbatim.
+    `former` are the digests of the index entries of what is covered with them: following those reaches
+    everything that was ever covered.
     """
-    lines = [line for item in items for line in _lines(item)]
-    head = ["Index of cached outputs, oldest first. Each line begins with a hash for recall_cached_content."]
-    if former:
-        head.append(f"{former} the index of everything before this one")
-    return "\n".join([*head, *lines]), len(lines)
+    lines: list[str] = []
+    named = 0
+    for item in items:
+        found = _lines(item)
+        named += sum(1 for digest, _ in found if digest)
+        lines += [line for _, line in found]
+    before = [f"{digest} the index of what came before" for digest in former]
+    return "\n".join([HEAD, *before, *lines]), named
 
 
-def _lines(item: Item) -> list[str]:
+def index_over(transcript: Transcript, after: int, upto: int, kept: int = 0) -> tuple[str, int]:
+    """The index entry of the events behind `after`, up to and with `upto` but `kept`, and all it leads to.
+
+    What a cover in force already stands for is named by that cover's own index entry.
+    """
+    inside = [one for one in transcript.covers if after <= one.after and one.upto <= upto]
+    raw = [
+        item
+        for item in transcript.between(after, upto)
+        if item.seq != kept and not any(one.after < item.seq <= one.upto for one in inside)
+    ]
+    freed = [one.event.kept for one in inside if isinstance(one.event, HandoverMade)]
+    raw = [item for seq in freed if seq and (item := transcript.item(seq)) and seq != kept] + raw
+    text, named = index_text(raw, [one.event.index for one in inside if one.event.index])
+    return text, named + sum(one.event.index_entries for one in inside)
+
+
+def _lines(item: Item) -> list[tuple[str, str]]:
     match item.event:
         case ToolAnswered() as answer if answer.digest:
-            return [_answer_line(item.seq, answer)]
-        case UserSpoke(attachments=attachments):
-            return [_attachment_line(item.seq, one) for one in attachments]
+            return [(answer.digest, _answer_line(item.seq, answer))]
+        case UserSpoke(text=text, attachments=attachments):
+            said = [("", f"e{item.seq} user: {_quoted(text)}")]
+            return said + [(one.digest, _attachment_line(item.seq, one)) for one in attachments]
+        case AssistantSpoke() as spoke:
+            said = [("", f"e{item.seq} agent: {_quoted(spoke.text)}")] if spoke.text.strip() else []
+            return said + _argument_lines(item.seq, spoke)
         case _:
             return []
 
@@ -38,8 +67,21 @@ def _answer_line(seq: int, answer: ToolAnswered) -> str:
     return f"{answer.digest} e{seq} {answer.name}{target}, {size_text(answer.size)}{said}"
 
 
+def _argument_lines(seq: int, spoke: AssistantSpoke) -> list[tuple[str, str]]:
+    names = {call.id: call.name for call in spoke.calls}
+    return [
+        (digest, f"{digest} e{seq} argument of {names.get(short.call_id, 'a call')}, {size_text(size)}")
+        for short in spoke.short
+        for digest, size in zip(short.digests, short.sizes, strict=True)
+    ]
+
+
 def _attachment_line(seq: int, one: Attachment) -> str:
     return f"{one.digest} e{seq} recalled by the user: {_one_line(one.label)}, {size_text(one.size)}"
+
+
+def _quoted(text: str) -> str:
+    return _FURTHER.join(text.splitlines())
 
 
 def _one_line(text: str) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import msgspec
 
 from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.transcript import Item
+from helix_desktop.context.layout import Item
+from helix_desktop.context.target import Kind, kind_of
 
-FLAGS = {"read_file": "r", "list_directory": "l", "search_text": "s", "write_file": "w", "edit_file": "e"}
+FLAGS: dict[Kind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
 LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are digest prefixes to recall"
 _SHORT = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
 _CHARS_PER_TOKEN = 3
@@ -97,13 +98,16 @@ def ledger_of(items: Iterable[Item]) -> Ledger:
 
 
 def _enter(ledger: Ledger, answer: ToolAnswered, seq: int) -> None:
-    if answer.name in FLAGS and answer.target and answer.ok:
+    kind = kind_of(answer.name)
+    if answer.recalled:
+        return
+    if kind in FLAGS and answer.target and answer.ok:
         former = ledger.files.pop(answer.target, None)
         flags = former.flags if former else ""
-        flag = FLAGS[answer.name]
+        flag = FLAGS[kind]
         joined = flags if flag in flags else flags + flag
         ledger.files[answer.target] = FileUse(answer.target, joined, answer.digest, seq)
-    elif answer.name == "run_command":
+    elif kind == "command":
         ledger.commands.pop(answer.target, None)
         run = CommandRun(answer.target, answer.exit_code, answer.digest, seq)
         ledger.commands[answer.target] = run

@@ -10,18 +10,12 @@ from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.handover import user_text_tokens
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.sweep import Sweep
 from helix_desktop.context.transcript import Transcript
 
 BREAKER = 3  # failures in a row after which only the person can start a handover (invariant 6)
 _LONGEST_BACKOFF = 2  # the cooldown doubles twice at most: 60, 120, 240 s
 SUMMARY_TOKENS = 1_200  # what the six sections and the index line are taken to need
-
-
-class Sweep(msgspec.Struct, frozen=True):
-    """Turn these outputs into markers now."""
-
-    masked: tuple[int, ...]
-    saved: int
 
 
 class Handover(msgspec.Struct, frozen=True):
@@ -30,16 +24,36 @@ class Handover(msgspec.Struct, frozen=True):
     cut: Cut
 
 
-def sweep_due(transcript: Transcript, policy: Policy) -> Sweep | None:
-    """The sweep that pays now, if any."""
+def sweep_due(transcript: Transcript, policy: Policy, cold: bool = False) -> Sweep | None:
+    """The sweep that pays now, if any; with a cold provider cache a small one pays too."""
+    if cold and policy.sweep != "at once":
+        eager = msgspec.structs.replace(policy, sweep="at once")
+        masked = sweep.due(transcript, eager)
+        saved = sweep.saved_by(transcript, masked)
+        return Sweep(masked, saved) if saved >= policy.sweep_min // 4 and masked else None
     masked = sweep.due(transcript, policy)
-    return Sweep(masked, sweep.saving_of(transcript, masked)) if masked else None
+    return Sweep(masked, sweep.saved_by(transcript, masked)) if masked else None
+
+
+def riding(transcript: Transcript, policy: Policy) -> Sweep | None:
+    """Everything ripe: what rides on another rewrite of the same request costs nothing more."""
+    found = [one for one in sweep.ripe(transcript, policy) if one.seq not in transcript.released]
+    masked = tuple(one.seq for one in found)
+    return Sweep(masked, sum(one.saving for one in found), sweep.rent_of(found)) if found else None
 
 
 def sweep_all(transcript: Transcript, policy: Policy) -> Sweep | None:
     """Everything but the newest two steps: for a request that does not fit, or a person who asks."""
     masked = tuple(one.seq for one in sweep.ripe(transcript, policy, protect_steps=0))
-    return Sweep(masked, sweep.saving_of(transcript, masked)) if masked else None
+    return Sweep(masked, sweep.saved_by(transcript, masked)) if masked else None
+
+
+def cold(transcript: Transcript, policy: Policy, model: str, now: int) -> bool:
+    """Whether the provider has nothing of this conversation cached: idle beyond its time, or another model."""
+    if not transcript.steps:
+        return False
+    idle = now - transcript.last_answer_at
+    return model != transcript.last_model or idle > policy.cache_ttl_s * 1000
 
 
 def handover_due(transcript: Transcript, policy: Policy, gauge: Gauge, now: int) -> Handover | None:

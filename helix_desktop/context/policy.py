@@ -1,7 +1,6 @@
 """The policy of a workspace: every number by which its window is managed.
 
-Defaults and profiles are those of CONTEXT.md 3.5, measured by replay. Fields of mechanisms that are not built
-yet are not here: a setting without an effect would be a lie.
+Defaults and profiles are those of CONTEXT.md 3.5, measured by replay.
 """
 
 from __future__ import annotations
@@ -12,20 +11,42 @@ from typing import Any, Literal
 import msgspec
 
 SweepMode = Literal["rent", "fixed", "at once"]
+FULL_SIZE = 128_000  # tokens of the window that the numbers below were measured for
+_LEAST_SCALE = 0.125
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Numbers of one workspace; tokens unless a name says otherwise. Raises ValueError on nonsense."""
+    """Numbers of one workspace; tokens unless a name says otherwise. Raises ValueError on nonsense.
+
+    Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
+    observations off where it is allowed.
+    """
 
     profile: str = "balanced"
     enabled: bool = True
+    intake_above: int = 4_000
+    intake_ask: bool = True
+    intake_deadline_s: int = 10
+    preview_above: float = 0.25
+    preview_tokens: int = 600
     least_saving: int = 100
     protect_steps: int = 10
     protect_tokens: int = 8_000
+    protect_argument_steps: int = 5
+    protect_recalls: int = 2
     sweep: SweepMode = "rent"
     sweep_min: int = 2_000
     sweep_max: int = 20_000
     sweep_fixed: int = 10_000
+    cache_ttl_s: int = 300
+    fold_after_steps: int = 20
+    fold_least: int = 4_000
+    condense_at: float = 0.08
+    condense_keep: float = 0.4
+    condense_message: int = 600
+    observe_at: float = 0.30
+    observe_place_at: float = 0.38
+    reflect_at: float = 0.50
     handover_at: float = 0.85
     handover_cooldown_s: int = 60
     handover_least_messages: int = 8
@@ -33,8 +54,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     handover_keep: float = 0.10
     user_text_tokens: int = 20_000
     ledger_tokens: int = 600
-    preview_above: float = 0.25
-    preview_tokens: int = 600
+    panic_at: float = 0.95
+    panic_to: float = 0.70
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot work together."""
@@ -46,36 +67,91 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ValueError(f"{name} must not be negative")
         if self.sweep_min > self.sweep_max:
             raise ValueError("sweep_min must not be above sweep_max")
+        if self.observe_at > self.observe_place_at:
+            raise ValueError("observe_at must not be above observe_place_at")
+        if not self.panic_to < self.panic_at >= self.handover_at:
+            raise ValueError("panic_at must lie above panic_to, and not below handover_at")
+
+    def scaled(self, window: int) -> Policy:
+        """The numbers for a window of that many tokens: below 128,000, batches and protection shrink with it."""
+        scale = max(window / FULL_SIZE, _LEAST_SCALE)
+        if scale >= 1:
+            return self
+        return msgspec.structs.replace(
+            self, **{name: int(getattr(self, name) * scale) for name in _SCALED if getattr(self, name)}
+        )
 
 
 _SHARES = (
+    ("preview_above", 0.05, 0.8),
+    ("condense_at", 0.0, 0.5),
+    ("condense_keep", 0.1, 0.9),
+    ("observe_at", 0.0, 0.9),
+    ("observe_place_at", 0.0, 0.9),
+    ("reflect_at", 0.05, 0.9),
     ("handover_at", 0.30, 0.95),
     ("handover_least_gain", 0.0, 0.5),
     ("handover_keep", 0.02, 0.5),
-    ("preview_above", 0.05, 0.8),
+    ("panic_at", 0.5, 1.0),
+    ("panic_to", 0.1, 0.9),
 )
 _COUNTS = (
+    "intake_above",
+    "intake_deadline_s",
+    "preview_tokens",
     "least_saving",
     "protect_steps",
     "protect_tokens",
+    "protect_argument_steps",
+    "protect_recalls",
     "sweep_min",
     "sweep_max",
     "sweep_fixed",
+    "cache_ttl_s",
+    "fold_after_steps",
+    "fold_least",
+    "condense_message",
     "handover_cooldown_s",
     "handover_least_messages",
     "user_text_tokens",
     "ledger_tokens",
-    "preview_tokens",
 )
+_SCALED = ("protect_tokens", "sweep_min", "sweep_max", "sweep_fixed", "fold_least")
 
 PROFILES: Mapping[str, Policy] = {
-    "lean": Policy(profile="lean", protect_steps=5, protect_tokens=4_000),
+    "lean": Policy(
+        profile="lean",
+        protect_steps=5,
+        protect_tokens=4_000,
+        protect_argument_steps=3,
+        fold_after_steps=15,
+        observe_place_at=0.30,
+    ),
     "balanced": Policy(),
     "classic": Policy(
-        profile="classic", protect_steps=20, protect_tokens=15_000, least_saving=200, sweep="fixed"
+        profile="classic",
+        protect_steps=20,
+        protect_tokens=15_000,
+        protect_argument_steps=10,
+        least_saving=200,
+        sweep="fixed",
+        fold_after_steps=0,
+        condense_at=0.0,
+        observe_at=0.0,
+        observe_place_at=0.0,
     ),
     "plain": Policy(
-        profile="plain", protect_steps=10, protect_tokens=1_000_000, least_saving=200, sweep="at once"
+        profile="plain",
+        intake_above=0,
+        protect_steps=10,
+        protect_tokens=1_000_000,
+        protect_argument_steps=0,
+        least_saving=200,
+        sweep="at once",
+        fold_after_steps=0,
+        condense_at=0.0,
+        observe_at=0.0,
+        observe_place_at=0.0,
     ),
     "off": Policy(profile="off", enabled=False),
 }

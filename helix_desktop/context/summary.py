@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
 from helix_desktop.context.handover import TITLE, render
+from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Message, Request
-from helix_desktop.context.transcript import Item
 
 OPENING = "[Write a handover]"
 CHARS_PER_TOKEN = 3

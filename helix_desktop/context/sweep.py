@@ -1,12 +1,13 @@
-"""Sweep: which old outputs become markers, and when that pays (CONTEXT.md 3.1)."""
+"""Sweep: which old content becomes markers, and when that pays (CONTEXT.md 3.1)."""
 
 from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.layout import Item
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.transcript import Item, Transcript
+from helix_desktop.context.transcript import FRAMING, Transcript
 
 LEAST_STEPS = 2  # the newest model calls that are protected whatever the policy says
 CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
@@ -15,8 +16,16 @@ REWRITE_PRICE = (
 )
 
 
+class Sweep(msgspec.Struct, frozen=True):
+    """Turn the content of these messages into markers now; `rent` is what waiting has cost, in tokens."""
+
+    masked: tuple[int, ...]
+    saved: int
+    rent: float = 0.0
+
+
 class Ripe(msgspec.Struct, frozen=True):
-    """An output whose marker would save `saving` tokens, and the model calls it has waited for a sweep."""
+    """A message whose markers would save `saving` tokens, and the model calls it has waited for a sweep."""
 
     seq: int
     saving: int
@@ -24,36 +33,62 @@ class Ripe(msgspec.Struct, frozen=True):
 
 
 def ripe(transcript: Transcript, policy: Policy, protect_steps: int | None = None) -> list[Ripe]:
-    """The outputs that may become markers now, oldest first.
+    """The outputs and arguments that may become markers now, oldest first.
 
     Protected is the newest tail: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
-    first, at least two calls. Masked is a state: what is a marker never comes up again (invariant 5).
+    first, at least two calls; arguments have their own number of steps. What the person pinned, and the
+    newest copy of what was recalled often, is never taken. Masked is a state: what is a marker never comes
+    up again (invariant 5).
     """
-    steps = policy.protect_steps if protect_steps is None else protect_steps
     found = []
-    live = transcript.live()
-    for item in live:
-        if not isinstance(item.event, ToolAnswered) or item.seq in transcript.masked or not item.event.digest:
+    for item in transcript.live():
+        if not isinstance(item, Item) or transcript.steps - item.step < LEAST_STEPS:
             continue
-        saving = item.event.tokens - item.event.marker_tokens
-        if saving < max(policy.least_saving, 1):
+        saving = saving_of(transcript, item)
+        if saving < max(policy.least_saving, 1) or item.seq in transcript.rewrites.pinned:
             continue
-        age = transcript.steps - item.step
-        distance = live[-1].cumulative - item.cumulative
-        if age >= LEAST_STEPS and (age >= max(steps, LEAST_STEPS) or distance >= policy.protect_tokens):
-            found.append(Ripe(item.seq, saving, _waited(item, live, transcript, policy, steps)))
+        since = _ripe_since(item, transcript, policy, protect_steps)
+        if since is not None and since <= transcript.steps:
+            found.append(Ripe(item.seq, saving, transcript.steps - since))
     return found
 
 
-def _waited(item: Item, live: list[Item], transcript: Transcript, policy: Policy, steps: int) -> int:
-    """Model calls since the output left the protected tail."""
+def saving_of(transcript: Transcript, item: Item) -> int:
+    """Tokens that the markers of a message would save; 0 when it has none, or is masked already."""
+    if item.seq in transcript.masked:
+        return 0
+    match item.event:
+        case ToolAnswered(digest=digest, marker_tokens=marker_tokens) if digest:
+            return transcript.shown_tokens(item) - FRAMING - marker_tokens
+        case AssistantSpoke(short=short, tokens=tokens, short_tokens=short_tokens) if short:
+            return tokens - short_tokens
+    return 0
+
+
+def _ripe_since(item: Item, transcript: Transcript, policy: Policy, protect_steps: int | None) -> int | None:
+    """The model call from which on a message may become markers; None while it may not."""
+    if isinstance(item.event, AssistantSpoke):
+        steps = policy.protect_argument_steps if protect_steps is None else protect_steps
+        if not policy.protect_argument_steps or (item.step == transcript.steps and transcript.open_calls):
+            return None
+        return item.step + max(steps, LEAST_STEPS)
+    if protect_steps is None and _recalled_often(item, transcript, policy):
+        return None
+    steps = policy.protect_steps if protect_steps is None else protect_steps
     by_age = item.step + max(steps, LEAST_STEPS)
-    by_distance = by_age
-    for other in reversed(live):
-        if other.cumulative - item.cumulative < policy.protect_tokens:
-            break
-        by_distance = min(by_distance, max(other.step, item.step + LEAST_STEPS))
-    return max(0, transcript.steps - min(by_age, by_distance))
+    by_distance = transcript.step_beyond(item, policy.protect_tokens)
+    return by_age if by_distance is None else min(by_age, max(by_distance, item.step + LEAST_STEPS))
+
+
+def _recalled_often(item: Item, transcript: Transcript, policy: Policy) -> bool:
+    """Whether it is the newest copy of content that was recalled at least as often as the policy says."""
+    event = item.event
+    if not isinstance(event, ToolAnswered) or not event.recalled or not policy.protect_recalls:
+        return False
+    return (
+        transcript.recalls[event.recalled] >= policy.protect_recalls
+        and transcript.newest_recall.get(event.recalled) == item.seq
+    )
 
 
 def due(transcript: Transcript, policy: Policy) -> tuple[int, ...]:
@@ -61,8 +96,7 @@ def due(transcript: Transcript, policy: Policy) -> tuple[int, ...]:
     if not policy.enabled:
         return ()
     found = [one for one in ripe(transcript, policy) if one.seq not in transcript.released]
-    saving = sum(one.saving for one in found)
-    if not found or not _pays(transcript, policy, found, saving):
+    if not found or not _pays(transcript, policy, found, sum(one.saving for one in found)):
         return ()
     return tuple(one.seq for one in found)
 
@@ -74,17 +108,27 @@ def _pays(transcript: Transcript, policy: Policy, found: list[Ripe], saving: int
         return saving >= policy.sweep_fixed
     if saving < policy.sweep_min:
         return False
-    rent = CACHED_PRICE * sum(one.saving * one.waited for one in found)
-    return saving >= policy.sweep_max or rent >= REWRITE_PRICE * _resent(transcript, found)
+    return saving >= policy.sweep_max or rent_of(found) >= REWRITE_PRICE * (
+        resent(transcript, found[0].seq) - saving
+    )
 
 
-def _resent(transcript: Transcript, found: list[Ripe]) -> int:
-    """Tokens behind the first rewritten output: the part of the prefix that has to be sent afresh."""
-    behind = [item for item in transcript.live() if item.seq >= found[0].seq]
-    return sum(transcript.shown_tokens(item) for item in behind) - sum(one.saving for one in found)
+def rent_of(found: list[Ripe]) -> float:
+    """What keeping these in the window has cost since they were ripe, in fresh tokens."""
+    return CACHED_PRICE * sum(one.saving * (one.waited + 1) for one in found)
 
 
-def saving_of(transcript: Transcript, seqs: tuple[int, ...]) -> int:
-    """Tokens that masking these outputs saves."""
-    events = (item.event for seq in seqs if (item := transcript.item(seq)))
-    return sum(one.tokens - one.marker_tokens for one in events if isinstance(one, ToolAnswered))
+def resent(transcript: Transcript, seq: int) -> int:
+    """Tokens from an event on: the part of the prefix that a rewrite there makes the provider read afresh."""
+    tokens = 0
+    for entry in reversed(transcript.live()):
+        tokens += transcript.shown_tokens(entry)
+        if isinstance(entry, Item) and entry.seq == seq:
+            break
+    return tokens
+
+
+def saved_by(transcript: Transcript, seqs: tuple[int, ...]) -> int:
+    """Tokens that masking these messages saves."""
+    items = (item for seq in seqs if (item := transcript.item(seq)) is not None)
+    return sum(saving_of(transcript, item) for item in items)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from copy import copy
 
-import msgspec
-
 from helix_desktop.context.event import (
     AssistantSpoke,
+    FoldMade,
+    FormChosen,
     HandoverFailed,
     HandoverMade,
     MessageQueued,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+    Pinned,
     Recorded,
     Redone,
     SessionRenamed,
@@ -21,23 +26,15 @@ from helix_desktop.context.event import (
     ToolAnswered,
     TurnEnded,
     Undone,
+    Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.layout import Cover, Entry, Item, PinnedCopy, arrange, covers_of, in_force
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.rewrites import Rewrite, Rewrites
 
 FRAMING = 4  # tokens that a wire format adds to each message, and to each call
-
-
-class Item(msgspec.Struct, frozen=True):
-    """One message of the log; `step` counts model calls, `cumulative` tokens up to and with it."""
-
-    seq: int
-    at: int
-    step: int
-    turn: int
-    event: UserSpoke | AssistantSpoke | ToolAnswered
-    tokens: int
-    cumulative: int
+PINNED_LABEL = 24  # tokens of the line above a pinned output
 
 
 def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
@@ -65,15 +62,19 @@ class Transcript:
         self.turn_open = False
         self.open_calls: dict[str, ToolCall] = {}
         self.queued: dict[int, MessageQueued] = {}
-        self.sweeps: dict[int, SweepMade] = {}
-        self.handovers: dict[int, HandoverMade] = {}
-        self.undone: set[int] = set()
+        self.rewrites = Rewrites()
+        self.last_model, self.last_answer_at = "", 0
+        self.recalls: Counter[str] = Counter()
+        self.newest_recall: dict[str, int] = {}
         self.last_rewrite = 0
         self.last_compaction_at = 0
         self.failures = 0
+        self.last_observation_at = 0
+        self.observation_failures = 0
         self._seqs: list[int] = []
-        self._masked: frozenset[int] = frozenset()
-        self._released: frozenset[int] = frozenset()
+        self._cumulative: list[int] = []
+        self._live: list[Entry] = []
+        self._covers: list[Cover] = []
         for recorded in events:
             self.apply(recorded)
 
@@ -85,8 +86,6 @@ class Transcript:
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
                 self._add(recorded, event)
-            case SweepMade() | HandoverMade() | Undone() | Redone():
-                self._rewrite(recorded)
             case SessionStarted(title=title):
                 self.title, self.created = title, recorded.at
             case SessionRenamed(title=title):
@@ -98,6 +97,25 @@ class Transcript:
             case HandoverFailed():
                 self.failures += 1
                 self.last_compaction_at = recorded.at
+            case ObservationsFailed():
+                self.observation_failures += 1
+                self.last_observation_at = recorded.at
+            case ObservationsMade() as event:
+                self.rewrites.observed[recorded.seq] = event
+                self.observation_failures = 0
+                self.last_observation_at = recorded.at
+            case (
+                SweepMade()
+                | FoldMade()
+                | ObservationsPlaced()
+                | HandoverMade()
+                | FormChosen()
+                | Pinned()
+                | Unpinned()
+                | Undone()
+                | Redone()
+            ) as rewrite:
+                self._rewrite(recorded, rewrite)
 
     def _add(self, recorded: Recorded, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
         match event:
@@ -105,67 +123,69 @@ class Transcript:
                 self.turns += 1
                 self.turn_open = True
                 self.queued.pop(queued, None)
-            case AssistantSpoke(calls=calls):
+            case AssistantSpoke(calls=calls, model=model):
                 self.steps += 1
+                self.last_model, self.last_answer_at = model, recorded.at
                 self.open_calls = {call.id: call for call in calls}
-            case ToolAnswered(call_id=call_id):
+            case ToolAnswered(call_id=call_id, recalled=recalled):
                 self.open_calls.pop(call_id, None)
+                if recalled:
+                    self.recalls[recalled] += 1
+                    self.newest_recall[recalled] = recorded.seq
         tokens = tokens_of(event)
-        before = self.items[-1].cumulative if self.items else 0
-        self.items.append(
-            Item(recorded.seq, recorded.at, self.steps, self.turns, event, tokens, before + tokens)
-        )
+        cumulative = (self._cumulative[-1] if self._cumulative else 0) + tokens
+        item = Item(recorded.seq, recorded.at, self.steps, self.turns, event, tokens, cumulative)
+        self.items.append(item)
         self._seqs.append(recorded.seq)
+        self._cumulative.append(cumulative)
+        self._live.append(item)
 
-    def _rewrite(self, recorded: Recorded) -> None:
-        match recorded.event:
-            case SweepMade() as sweep:
-                self.sweeps[recorded.seq] = sweep
-            case HandoverMade() as handover:
-                self.handovers[recorded.seq] = handover
+    def _rewrite(self, recorded: Recorded, rewrite: Rewrite) -> None:
+        self.rewrites.apply(recorded.seq, rewrite)
+        match rewrite:
+            case HandoverMade():
                 self.failures = 0
                 self.last_compaction_at = recorded.at
-            case Undone(target=target):
-                self.undone.add(target)
-                self.last_compaction_at = recorded.at
-            case Redone(target=target):
-                self.undone.discard(target)
+            case Undone() | Redone():
                 self.last_compaction_at = recorded.at
         self.last_rewrite = recorded.seq
-        self._masked = frozenset(
-            seq for made, sweep in self.sweeps.items() if self.holds(made) for seq in sweep.masked
-        )
-        undone = (self.sweeps[made].masked for made in self.undone if made in self.sweeps)
-        self._released = frozenset(seq for masked in undone for seq in masked) - self._masked
+        if not isinstance(rewrite, SweepMade | FormChosen):
+            self.rearrange()
+
+    def rearrange(self) -> None:
+        """Find out again what stands in the window, from the rewrites that hold."""
+        covers = covers_of(self.rewrites.held_handovers, self.rewrites.in_place, self.rewrites.held_folds)
+        self._covers = in_force(covers)
+        pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
+        self._live = arrange(self.items, self.position, self._covers, pinned)
 
     def fork(self) -> Transcript:
-        """A copy that may take in rewrites (sweep, handover, undo, redo) without touching this one."""
+        """A copy that may take in rewrites without touching this one."""
         twin = copy(self)
-        twin.sweeps, twin.handovers, twin.undone = dict(self.sweeps), dict(self.handovers), set(self.undone)
+        twin.rewrites = self.rewrites.fork()
+        twin._live, twin._covers = list(self._live), list(self._covers)
         return twin
 
     @property
     def masked(self) -> frozenset[int]:
-        """Seqs of the outputs that stand as markers, by all sweeps that hold."""
-        return self._masked
+        """Seqs of the messages whose content stands as markers, by all sweeps that hold."""
+        return self.rewrites.masked
 
     @property
     def released(self) -> frozenset[int]:
-        """Seqs of the outputs that the person took out of a sweep: no sweep of our own takes them again."""
-        return self._released
-
-    def holds(self, seq: int) -> bool:
-        """Whether a rewrite is in force; the sweep recorded with a handover holds and falls with it."""
-        sweep = self.sweeps.get(seq)
-        if sweep is not None and sweep.reason == "handover" and seq - 1 in self.undone:
-            return False
-        return seq not in self.undone
+        """Seqs of what the person took out of a sweep: no sweep of our own takes it again."""
+        return self.rewrites.released
 
     @property
     def handover(self) -> tuple[int, HandoverMade] | None:
         """The handover that holds and reaches furthest, with its seq."""
-        held = [(seq, one) for seq, one in self.handovers.items() if seq not in self.undone]
-        return max(held, key=lambda pair: (pair[1].upto, pair[0])) if held else None
+        first = self._covers[0] if self._covers else None
+        return (first.seq, first.event) if first and isinstance(first.event, HandoverMade) else None
+
+    @property
+    def covers(self) -> tuple[Cover, ...]:
+        """The covers in force, in the order of what they cover."""
+        return tuple(self._covers)
 
     def position(self, seq: int) -> int:
         """How many items lie at or before `seq`."""
@@ -176,26 +196,50 @@ class Transcript:
         at = self.position(seq) - 1
         return self.items[at] if at >= 0 and self.items[at].seq == seq else None
 
-    def live(self) -> list[Item]:
-        """The messages that stand in the window one by one, in order."""
-        held = self.handover
-        if held is None:
-            return list(self.items)
-        handover = held[1]
-        kept = self.item(handover.kept) if handover.kept else None
-        rest = self.items[self.position(handover.upto) :]
-        return [kept, *rest] if kept is not None else rest
+    def between(self, after: int, upto: int) -> list[Item]:
+        """The messages behind `after`, up to and with `upto`, whatever covers them."""
+        return self.items[self.position(after) : self.position(upto)]
 
-    def shown_tokens(self, item: Item) -> int:
-        """Tokens of a message in the form that stands in the window now, framing included."""
-        if item.seq in self._masked and isinstance(item.event, ToolAnswered):
-            return item.event.marker_tokens + FRAMING
-        return item.tokens
+    def live(self) -> list[Entry]:
+        """What stands in the window, one by one, in order. Not to be changed."""
+        return self._live
+
+    def step_beyond(self, item: Item, tokens: int) -> int | None:
+        """The model call at which `tokens` tokens lay behind an item; None while fewer do."""
+        at = bisect_left(self._cumulative, item.cumulative + tokens)
+        return self.items[at].step if at < len(self.items) else None
+
+    @property
+    def total(self) -> int:
+        """Tokens of everything that was ever said, in full."""
+        return self._cumulative[-1] if self._cumulative else 0
+
+    def shown_tokens(self, entry: Entry) -> int:
+        """Tokens of an entry in the form that stands in the window now, framing included.
+
+        A handover's do not count the user's own words in it, which depend on the policy.
+        """
+        if isinstance(entry, Item):
+            return self._item_tokens(entry)
+        if isinstance(entry, PinnedCopy):
+            return entry.item.tokens + PINNED_LABEL
+        return sum(cover.event.tokens for cover in entry.covers) + FRAMING
+
+    def _item_tokens(self, item: Item) -> int:
+        event = item.event
+        if isinstance(event, UserSpoke):
+            return item.tokens
+        if item.seq in self.rewrites.masked:
+            if isinstance(event, ToolAnswered):
+                return event.marker_tokens + FRAMING
+            return event.short_tokens + FRAMING * (1 + len(event.calls))
+        chosen = self.rewrites.forms.get(item.seq)
+        return chosen.tokens + FRAMING if chosen else item.tokens
 
     def can_undo(self, seq: int) -> bool:
-        """Whether a sweep or handover of that seq holds now."""
-        return (seq in self.sweeps or seq in self.handovers) and self.holds(seq)
+        """Whether a rewrite of that seq holds now."""
+        return self.rewrites.knows(seq) and self.rewrites.holds(seq)
 
     def can_redo(self, seq: int) -> bool:
-        """Whether a sweep or handover of that seq was undone."""
-        return seq in self.undone
+        """Whether a rewrite of that seq was undone."""
+        return seq in self.rewrites.undone

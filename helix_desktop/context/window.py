@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from helix_desktop.context import handover as handovers
+from helix_desktop.context import observation
 from helix_desktop.context.digest import marker
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
-from helix_desktop.context.message import Message, ModelInfo, Request, ToolSpec
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    FoldMade,
+    HandoverMade,
+    ObservationsMade,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
+from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.transcript import FRAMING, Item, Transcript
+from helix_desktop.context.transcript import FRAMING, Transcript
 
-RowKind = Literal["system", "tools", "handover", "user", "assistant", "output", "recalled"]
 NO_OUTPUT = "(no output)"
 
 
@@ -27,87 +33,130 @@ class Frame(msgspec.Struct, frozen=True):
     tools_tokens: int = 0
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One thing in the request, for the inspector: the event it comes from (0: none), its tokens, and why."""
-
-    seq: int
-    kind: RowKind
-    name: str
-    tokens: int
-    state: str
-    why: str
-
-
 class Window(msgspec.Struct, frozen=True):
-    """A request, its rows in the same order, and the sum of their tokens as we count them."""
+    """A request, the entries it shows in the order of its messages, and its tokens as we count them.
+
+    `shares` are the tokens of each entry.
+    """
 
     request: Request
-    rows: tuple[Row, ...]
+    entries: tuple[Entry, ...]
+    shares: tuple[int, ...]
     estimate: int
 
 
+class Projector:
+    """Projects the windows of one session, and keeps the messages that stay the same."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, bool], Message] = {}
+        self._rewrite = 0
+
+    def project(self, transcript: Transcript, policy: Policy, frame: Frame) -> Window:
+        """What would be sent now. Same input, same bytes, whatever was projected before."""
+        if transcript.last_rewrite != self._rewrite:
+            self._kept.clear()
+            self._rewrite = transcript.last_rewrite
+        messages = [Message("system", frame.system)] if frame.system else []
+        entries = in_call_order(transcript.live())
+        shares: list[int] = []
+        for entry in entries:
+            if isinstance(entry, Block) and isinstance(entry.event, HandoverMade):
+                message, tokens = _handover(transcript, policy, frame, entry.event)
+            else:
+                message, tokens = self._message(entry, transcript), transcript.shown_tokens(entry)
+            messages.append(message)
+            shares.append(tokens)
+        framing = FRAMING if frame.system else 0
+        estimate = sum(shares) + frame.system_tokens + framing + frame.tools_tokens
+        return Window(Request(tuple(messages), frame.tools), tuple(entries), tuple(shares), estimate)
+
+    def _message(self, entry: Entry, transcript: Transcript) -> Message:
+        item = entry.item if isinstance(entry, PinnedCopy) else entry
+        key = (item.seq, isinstance(entry, PinnedCopy))
+        if key not in self._kept:
+            self._kept[key] = message_of(entry, transcript)
+        return self._kept[key]
+
+
 def project(transcript: Transcript, policy: Policy, frame: Frame) -> Window:
-    """What would be sent now. Same input, same bytes."""
-    messages = [Message("system", frame.system)]
-    rows = [
-        Row(0, "system", "System prompt", frame.system_tokens + FRAMING, "fixed", "opens every request"),
-        Row(0, "tools", f"{len(frame.tools)} tools", frame.tools_tokens, "fixed", "what the agent can do"),
-    ]
-    held = transcript.handover
-    if held is not None:
-        message, row = _handover(transcript, policy, frame, *held)
-        messages.append(message)
-        rows.append(row)
-    for item in in_call_order(transcript.live()):
-        messages.append(message_of(item, transcript.masked))
-        rows.append(_row(item, transcript))
-    return Window(Request(tuple(messages), frame.tools), tuple(rows), sum(row.tokens for row in rows))
+    """What would be sent now, made from nothing but these."""
+    return Projector().project(transcript, policy, frame)
 
 
 def _handover(
-    transcript: Transcript, policy: Policy, frame: Frame, seq: int, handover: HandoverMade
-) -> tuple[Message, Row]:
-    cap, room = policy.user_text_tokens, frame.info.window
-    texts = handovers.user_texts(transcript, handover, cap, room)
+    transcript: Transcript, policy: Policy, frame: Frame, handover: HandoverMade
+) -> tuple[Message, int]:
+    texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, frame.info.window)
     text = handovers.render(handover, handovers.quoted(texts))
-    tokens = handover.tokens + sum(count + FRAMING for _, _, count in texts) + FRAMING
-    why = f"stands for {handover.messages} messages up to e{handover.upto}"
-    return Message("user", text), Row(seq, "handover", handovers.TITLE, tokens, "summary", why)
+    return Message("user", text), handover.tokens + sum(n + FRAMING for _, _, n in texts) + FRAMING
 
 
-def in_call_order(items: list[Item]) -> list[Item]:
-    """The same messages with each step's answers in the order of its calls, not of their completion."""
-    ordered: list[Item] = []
+def in_call_order(entries: list[Entry]) -> list[Entry]:
+    """The same entries with each step's answers in the order of its calls, not of their completion."""
+    ordered: list[Entry] = []
     places: dict[str, int] = {}
     answers: list[Item] = []
-    for item in items:
-        if isinstance(item.event, ToolAnswered):
-            answers.append(item)
+    for entry in entries:
+        if isinstance(entry, Item) and isinstance(entry.event, ToolAnswered):
+            answers.append(entry)
             continue
-        ordered += sorted(answers, key=lambda one: _place(one, places))
-        answers = []
-        ordered.append(item)
-        if isinstance(item.event, AssistantSpoke):
-            places = {call.id: place for place, call in enumerate(item.event.calls)}
-    return ordered + sorted(answers, key=lambda one: _place(one, places))
+        if answers:
+            ordered += _placed(answers, places)
+            answers = []
+        ordered.append(entry)
+        if isinstance(entry, Item) and isinstance(entry.event, AssistantSpoke):
+            places = {call.id: place for place, call in enumerate(entry.event.calls)}
+    return ordered + _placed(answers, places)
 
 
-def _place(item: Item, places: dict[str, int]) -> int:
-    return places.get(item.event.call_id, len(places)) if isinstance(item.event, ToolAnswered) else 0
+def _placed(answers: list[Item], places: dict[str, int]) -> list[Item]:
+    if len(answers) < 2:  # noqa: PLR2004 - one is in order
+        return answers
+    return sorted(answers, key=lambda one: places.get(one.event.call_id, len(places)))  # type: ignore[union-attr]
 
 
-def message_of(item: Item, masked: frozenset[int]) -> Message:
-    """A message of the log as it is sent: its shown form, or its marker."""
-    match item.event:
+def message_of(entry: Entry, transcript: Transcript) -> Message:
+    """An entry as it is sent. A handover's own words of the person depend on the policy: not made here."""
+    match entry:
+        case PinnedCopy(item=item):
+            return Message("user", _pinned_text(item, transcript))
+        case Block(event=FoldMade(text=text)):
+            return Message("user", text)
+        case Block(covers=covers):
+            made = [one.event for one in covers if isinstance(one.event, ObservationsMade)]
+            return Message("user", observation.render(made, transcript))
+    match entry.event:
         case UserSpoke() as said:
             return Message("user", user_text(said))
         case AssistantSpoke() as spoke:
-            return Message("assistant", spoke.text, spoke.calls, verbatim=spoke.verbatim)
+            calls = _short_calls(spoke) if entry.seq in transcript.masked else spoke.calls
+            return Message("assistant", spoke.text, calls, verbatim=spoke.verbatim)
         case ToolAnswered() as answer:
-            text = marker_of(answer) if item.seq in masked else answer.text
+            text = output_text(entry, answer, transcript)
             return Message(
                 "tool", text if text.strip() else NO_OUTPUT, call_id=answer.call_id, name=answer.name
             )
+
+
+def output_text(item: Item, answer: ToolAnswered, transcript: Transcript) -> str:
+    """The form of an output that stands in the window: marker, the form the person chose, or as it came."""
+    if item.seq in transcript.masked:
+        return marker_of(answer)
+    chosen = transcript.rewrites.forms.get(item.seq)
+    return chosen.text if chosen else answer.text
+
+
+def _pinned_text(item: Item, transcript: Transcript) -> str:
+    answer = item.event
+    assert isinstance(answer, ToolAnswered)  # only outputs are pinned
+    about = " ".join(f"{answer.name} {answer.target[:60]}".split())
+    return f"[Pinned output, for reference: {about}]\n{output_text(item, answer, transcript)}"
+
+
+def _short_calls(spoke: AssistantSpoke) -> tuple[ToolCall, ...]:
+    short = {one.call_id: one.arguments for one in spoke.short}
+    return tuple(ToolCall(one.id, one.name, short.get(one.id, one.arguments)) for one in spoke.calls)
 
 
 def user_text(said: UserSpoke) -> str:
@@ -119,32 +168,3 @@ def user_text(said: UserSpoke) -> str:
 def marker_of(answer: ToolAnswered) -> str:
     """The marker of an output."""
     return marker(answer.digest, answer.name, answer.target, answer.size, answer.first_line)
-
-
-def _row(item: Item, transcript: Transcript) -> Row:
-    tokens = transcript.shown_tokens(item)
-    match item.event:
-        case UserSpoke() as said:
-            return Row(item.seq, "user", _short(said.text), tokens, "verbatim", "your message")
-        case AssistantSpoke() as spoke:
-            calls = ", ".join(call.name for call in spoke.calls)
-            name = _short(spoke.text) or f"calls {calls}"
-            return Row(item.seq, "assistant", name, tokens, "verbatim", f"step {item.step}")
-        case ToolAnswered() as answer:
-            return _output_row(item, answer, tokens, item.seq in transcript.masked)
-
-
-def _output_row(item: Item, answer: ToolAnswered, tokens: int, masked: bool) -> Row:
-    name = _short(f"{answer.name} {answer.target}")
-    if masked:
-        return Row(item.seq, "output", name, tokens, "marker", f"swept; {answer.tokens} tokens in the cache")
-    if answer.recalled:
-        return Row(item.seq, "recalled", name, tokens, "recalled", "the agent asked for it")
-    state = "in window" if answer.whole else "preview"
-    why = f"step {item.step}" if answer.whole else f"step {item.step}; the whole output is in the cache"
-    return Row(item.seq, "output", name, tokens, state, why)
-
-
-def _short(text: str, cap: int = 90) -> str:
-    words = " ".join(text[: cap * 4].split())
-    return words if len(words) <= cap else words[: cap - 1] + "…"

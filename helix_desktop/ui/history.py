@@ -105,7 +105,7 @@ class History(QObject):
     def _undo_last(self) -> None:
         def undo(one: Conversation) -> None:
             known = one.session.transcript
-            held = [seq for seq in (*known.handovers, *known.sweeps) if known.can_undo(seq)]
+            held = [seq for seq in (*known.rewrites.handovers, *known.rewrites.sweeps) if known.can_undo(seq)]
             if held:
                 self.undo(max(held))
 
@@ -138,7 +138,7 @@ class History(QObject):
     def _show_row(self, row: WindowRow) -> None:
         def show(one: Conversation) -> None:
             window, _ = one.measure()
-            self._screens.inspector.show_page(row.name, row_text(window, row.seq, row.kind))
+            self._screens.inspector.show_page(row.name, row_text(window, one.rows(), row.seq, row.kind))
 
         self._with(show)
 
@@ -153,7 +153,7 @@ class History(QObject):
         if conversation is None or not seq:
             return
         known = conversation.session.transcript
-        if seq in known.handovers or seq in known.sweeps:
+        if seq in known.rewrites.handovers or seq in known.rewrites.sweeps:
             self._work.reveal(seq)
             return
         self._window.show_page("chat")
@@ -169,7 +169,7 @@ class History(QObject):
 
     async def _export(self, seq: int) -> None:
         conversation = self._work.conversation
-        handover = conversation.session.transcript.handovers.get(seq) if conversation else None
+        handover = conversation.session.transcript.rewrites.handovers.get(seq) if conversation else None
         if handover is None:
             return
         place = await pick_save_file(self._window, "Save the handover", f"handover-e{seq}.md")

@@ -157,7 +157,9 @@ class Work(QObject):
         totals = await room.store.totals()
         if conversation is not self.conversation:
             return
-        self._screens.inspector.set_state(inspector_state(window, gauge, transcript, room.policy, totals))
+        self._screens.inspector.set_state(
+            inspector_state(conversation.rows(), gauge, transcript, room.policy, totals)
+        )
         self._numbers = gauge.used, gauge.window
         self._stale = {"cache", "timeline"}
         self._page_shown(self._window.page())

@@ -35,8 +35,8 @@ from helix_desktop.context.event import (
     UserSpoke,
 )
 from helix_desktop.context.extract import extract
-from helix_desktop.context.handover import covered_by, render
-from helix_desktop.context.index import index_text
+from helix_desktop.context.handover import covered_by, fresh_in, render
+from helix_desktop.context.index import index_over
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.message import ModelInfo, Request, ToolCall, ToolSpec, Usage
 from helix_desktop.context.planner import Sweep
@@ -213,17 +213,16 @@ class Maker:
             return None
         made = self.handover_at(cut)
         self.record(made)
-        at_once = msgspec.structs.replace(self.policy, sweep="at once")
-        self.sweep(planner.sweep_due(self.transcript, at_once), "handover")
+        self.sweep(planner.riding(self.transcript, self.policy), "handover")
         return made
 
     def handover_at(self, cut: Cut) -> HandoverMade:
         """The handover that the compactor would write there without a model."""
         held = self.transcript.handover
         former = held[1] if held else None
-        fresh = [one for one in self.transcript.live() if one.seq <= cut.upto and one.seq != cut.kept]
         covered = covered_by(self.transcript, cut.upto, cut.kept)
-        text, entries = index_text(fresh, former.index if former else "")
+        fresh = fresh_in(self.transcript, cut.upto, cut.kept)
+        text, entries = index_over(self.transcript, 0, cut.upto, cut.kept)
         made = HandoverMade(
             upto=cut.upto,
             kept=cut.kept,
@@ -243,7 +242,7 @@ class Maker:
 
     def undo(self, which: int) -> int:
         """Undo one rewrite that holds; its seq, 0 if there is none."""
-        rewrites = [*self.transcript.sweeps, *self.transcript.handovers]
+        rewrites = [*self.transcript.rewrites.sweeps, *self.transcript.rewrites.handovers]
         held = [seq for seq in sorted(rewrites) if self.transcript.can_undo(seq)]
         if not held:
             return 0
@@ -252,7 +251,7 @@ class Maker:
 
     def redo(self, which: int) -> int:
         """Redo one rewrite that was undone; its seq, 0 if there is none."""
-        gone = [seq for seq in sorted(self.transcript.undone) if self.transcript.can_redo(seq)]
+        gone = [seq for seq in sorted(self.transcript.rewrites.undone) if self.transcript.can_redo(seq)]
         if not gone:
             return 0
         self.record(Redone(gone[which % len(gone)]))

@@ -142,7 +142,7 @@ class ChatRows:
         """The dividers that an undo or redo touched: a handover's, and the sweep's that rides on it."""
         changed: list[Row] = []
         for seq, row in self._dividers.items():
-            undone = not after.holds(seq)
+            undone = not after.rewrites.holds(seq)
             if undone != row.undone:
                 way = ("undo",) if after.can_undo(seq) else ("redo",) if after.can_redo(seq) else ()
                 self._dividers[seq] = replace(row, undone=undone, actions=("view", *way))

@@ -8,14 +8,18 @@ from helix_desktop.context.budget import Gauge
 from helix_desktop.context.content import StoreTotals
 from helix_desktop.context.message import Message
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.rows import Row
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Row, Window
+from helix_desktop.context.window import Window
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind, WindowRow
 
 _LABELS: dict[SegmentKind, str] = {
     "system": "System prompt",
     "tools": "Tools",
     "handover": "Handover",
+    "observations": "Observations",
+    "fold": "Folded steps",
+    "pinned": "Pinned",
     "user": "You",
     "assistant": "Agent",
     "output": "Tool outputs",
@@ -24,10 +28,10 @@ _LABELS: dict[SegmentKind, str] = {
 
 
 def inspector_state(
-    window: Window, gauge: Gauge, transcript: Transcript, policy: Policy, totals: StoreTotals
+    contents: tuple[Row, ...], gauge: Gauge, transcript: Transcript, policy: Policy, totals: StoreTotals
 ) -> InspectorState:
     """What the next request contains, its rows and segments scaled to the one number that the gauge shows."""
-    rows = _scaled(window.rows, gauge.used)
+    rows = _scaled(contents, gauge.used)
     return InspectorState(
         used=gauge.used,
         window=gauge.window,
@@ -66,7 +70,9 @@ def _segments(rows: tuple[WindowRow, ...], gauge: Gauge) -> tuple[Segment, ...]:
 def _cache(transcript: Transcript, totals: StoreTotals) -> CacheStats:
     held = transcript.handover
     upto = held[1].upto if held else 0
-    sweeps = [sweep.saved for seq, sweep in transcript.sweeps.items() if transcript.holds(seq)]
+    sweeps = [
+        sweep.saved for seq, sweep in transcript.rewrites.sweeps.items() if transcript.rewrites.holds(seq)
+    ]
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
@@ -84,12 +90,12 @@ def request_text(window: Window) -> str:
     return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
 
 
-def row_text(window: Window, seq: int, kind: str) -> str:
+def row_text(window: Window, contents: tuple[Row, ...], seq: int, kind: str) -> str:
     """The text of one row of the request, exactly as it is sent."""
     if kind == "tools":
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in window.request.tools)
     # The tools stand beside the messages, so the rows behind them are one ahead of their messages.
-    rows = [row for row in window.rows if row.kind != "tools"]
+    rows = [row for row in contents if row.kind != "tools"]
     place = next((n for n, row in enumerate(rows) if row.seq == seq and row.kind == kind), -1)
     return _message_text(window.request.messages[place]) if place >= 0 else ""
 

@@ -24,6 +24,9 @@ SEGMENT_INKS: dict[SegmentKind, Callable[[Theme], str]] = {
     "assistant": lambda theme: theme.seg_assistant,
     "output": lambda theme: theme.seg_output,
     "recalled": lambda theme: theme.seg_recalled,
+    "observations": lambda theme: theme.seg_handover,
+    "fold": lambda theme: theme.seg_handover,
+    "pinned": lambda theme: theme.seg_recalled,
     "reserve": lambda theme: theme.scrollbar,
     "free": lambda theme: theme.seg_free,
 }

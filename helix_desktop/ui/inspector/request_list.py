@@ -48,6 +48,9 @@ _GLYPHS: dict[RowKind, str] = {
     "assistant": "sparkles",
     "output": "terminal",
     "recalled": "corner-down-left",
+    "observations": "eye",
+    "fold": "list-tree",
+    "pinned": "pin",
 }
 _TONES: dict[str, Tone] = {"marker": "accent", "recalled": "accent", "protected": "ok", "pinned": "ok"}
 _PAD, _TEXT_X = 14, 40

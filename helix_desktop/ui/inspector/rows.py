@@ -6,9 +6,31 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 SegmentKind: TypeAlias = Literal[
-    "system", "tools", "handover", "user", "assistant", "output", "recalled", "reserve", "free"
+    "system",
+    "tools",
+    "handover",
+    "observations",
+    "fold",
+    "user",
+    "assistant",
+    "output",
+    "recalled",
+    "pinned",
+    "reserve",
+    "free",
 ]
-RowKind: TypeAlias = Literal["system", "tools", "handover", "user", "assistant", "output", "recalled"]
+RowKind: TypeAlias = Literal[
+    "system",
+    "tools",
+    "handover",
+    "observations",
+    "fold",
+    "user",
+    "assistant",
+    "output",
+    "recalled",
+    "pinned",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def cards_of(log: Sequence[Recorded], transcript: Transcript) -> tuple[Card, ...
         match recorded.event:
             case HandoverMade() as made:
                 handovers += 1
-                undone = not transcript.holds(recorded.seq)
+                undone = not transcript.rewrites.holds(recorded.seq)
                 cards[recorded.seq] = _handover(recorded, made, handovers, undone)
             case SweepMade() as sweep:
                 cards[recorded.seq] = _sweep(recorded, sweep, transcript)
@@ -88,7 +88,7 @@ def _sweep(recorded: Recorded, sweep: SweepMade, transcript: Transcript) -> Swee
         sweep.saved,
         sweep.reason,
         digests,
-        not transcript.holds(recorded.seq),
+        not transcript.rewrites.holds(recorded.seq),
     )
 
 

@@ -160,7 +160,7 @@ async def test_by_hand_with_focus() -> None:
     assert (made.trigger, made.focus) == ("by hand", "the login")
     assert "the login" in rig.model.summary_requests[0].messages[1].text
     after, _ = rig.talk.measure()
-    (seq,) = rig.talk.session.transcript.handovers
+    (seq,) = rig.talk.session.transcript.rewrites.handovers
     await rig.talk.undo(seq)
     await rig.talk.undo(seq)
     assert rig.talk.measure()[0].request == before.request
@@ -197,7 +197,7 @@ async def test_history_changed_meanwhile() -> None:
     gate.clear()
     rig.talk.compact()
     await rig.when(lambda: len(rig.model.summary_requests) == 2)
-    (first,) = rig.talk.session.transcript.handovers
+    (first,) = rig.talk.session.transcript.rewrites.handovers
     await rig.talk.undo(first)
     gate.set()
     await rig.talk.settle()
@@ -242,7 +242,7 @@ async def test_the_cooldown_holds() -> None:
     await talk.run("Think.")
     await rig.idle()
     assert len(rig.events(HandoverMade)) == 1
-    (seq,) = talk.session.transcript.handovers
+    (seq,) = talk.session.transcript.rewrites.handovers
     await talk.undo(seq)
     rig.clock.pass_s(59)
     await talk.run("Yes.")

@@ -46,7 +46,7 @@ async def a_rich_session() -> Rig:
     await talk.run("And now?")
     talk.compact()
     await talk.settle()
-    await talk.undo(max(talk.session.transcript.handovers))
+    await talk.undo(max(talk.session.transcript.rewrites.handovers))
     await talk.send("Wait.")
     await rig.tools.started.wait()
     await talk.send("Later.")

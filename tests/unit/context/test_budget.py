@@ -157,7 +157,7 @@ def test_an_undo_waits_for_the_cooldown() -> None:
     """A handover that the person undid is not made again in the same breath."""
     maker = full()
     maker.hand_over(500)
-    maker.undo(len(maker.transcript.sweeps))
+    maker.undo(len(maker.transcript.rewrites.sweeps))
     assert due(maker, maker.transcript.last_at + 59_999) is None
 
 

@@ -112,18 +112,18 @@ def test_a_message_kept_back_is_covered_later() -> None:
     again = maker.hand_over(0)
     assert again is not None
     assert again.kept == 0
-    assert maker.transcript.handover == (max(maker.transcript.handovers), again)
+    assert maker.transcript.handover == (max(maker.transcript.rewrites.handovers), again)
     assert 2 not in {item.seq for item in maker.transcript.live()}
 
 
 def test_one_rewrite_undone_leaves_the_other() -> None:
     """A handover that falls takes the sweep made with it along, and no other."""
     maker = played(40, size=2_000)
-    assert maker.transcript.sweeps
-    by_batch = min(maker.transcript.sweeps)
+    assert maker.transcript.rewrites.sweeps
+    by_batch = min(maker.transcript.rewrites.sweeps)
     maker.hand_over(100)
-    made = max(maker.transcript.handovers)
-    riding = [seq for seq, one in maker.transcript.sweeps.items() if one.reason == "handover"]
+    made = max(maker.transcript.rewrites.handovers)
+    riding = [seq for seq, one in maker.transcript.rewrites.sweeps.items() if one.reason == "handover"]
     maker.record(Undone(made))
-    assert maker.transcript.holds(by_batch)
-    assert not any(maker.transcript.holds(seq) or maker.transcript.can_undo(seq) for seq in riding)
+    assert maker.transcript.rewrites.holds(by_batch)
+    assert not any(maker.transcript.rewrites.holds(seq) or maker.transcript.can_undo(seq) for seq in riding)

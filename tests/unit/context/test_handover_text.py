@@ -106,7 +106,7 @@ def test_any_answer_is_read_or_refused(text: str) -> None:
 @given(histories())
 def test_extracts_are_sourced(maker: Maker) -> None:
     """Without a model each bullet cites an event that the handover covers."""
-    for handover in maker.transcript.handovers.values():
+    for handover in maker.transcript.rewrites.handovers.values():
         covered = {item.seq for item in covered_by(maker.transcript, handover.upto, handover.kept)}
         assert [section.title for section in handover.sections] == [*SECTIONS]
         for section in handover.sections:
@@ -173,7 +173,7 @@ def test_the_ledger_joins_what_was_done_to_a_file() -> None:
 @given(histories())
 def test_the_users_words_stay_verbatim(maker: Maker) -> None:
     """The newest covered messages of the person that fit their cap, unchanged and in order."""
-    for handover in maker.transcript.handovers.values():
+    for handover in maker.transcript.rewrites.handovers.values():
         cap = maker.policy.user_text_tokens
         texts = user_texts(maker.transcript, handover, cap, 128_000)
         said = [

@@ -153,8 +153,8 @@ def test_what_the_person_took_back_stays_out(maker: Maker) -> None:
         if isinstance(recorded.event, SweepMade) and recorded.event.reason in {"batch", "handover"}:
             assert not transcript.released & set(recorded.event.masked)
         transcript.apply(recorded)
-    undone = [seq for seq in maker.transcript.sweeps if seq in maker.transcript.undone]
-    taken_back = {seq for made in undone for seq in maker.transcript.sweeps[made].masked}
+    undone = [seq for seq in maker.transcript.rewrites.sweeps if seq in maker.transcript.rewrites.undone]
+    taken_back = {seq for made in undone for seq in maker.transcript.rewrites.sweeps[made].masked}
     due = planner.sweep_due(maker.transcript, msgspec.structs.replace(maker.policy, sweep="at once"))
     assert not taken_back & set(due.masked if due else ())
 
@@ -167,7 +167,7 @@ def test_undo_restores_and_redo_brings_back(maker: Maker, which: int) -> None:
     made = maker.hand_over(which * 30)
     if made is None:
         return
-    target = max(maker.transcript.handovers)
+    target = max(maker.transcript.rewrites.handovers)
     after = raw(maker.window().request)
     maker.record(Undone(target))
     assert raw(maker.window().request) == before
@@ -202,7 +202,7 @@ def test_a_fork_leaves_the_original_alone(maker: Maker) -> None:
     before = maker.window()
     twin = maker.transcript.fork()
     twin.apply(Recorded(twin.last_seq + 1, 0, SweepMade((2, 3), 10, "by hand")))
-    for seq in list(twin.handovers):
+    for seq in list(twin.rewrites.handovers):
         twin.apply(Recorded(twin.last_seq + 1, 0, Undone(seq)))
     assert maker.window() == before
     assert len(maker.log) == maker.transcript.last_seq

@@ -69,7 +69,7 @@ def test_dividers_offer_exactly_what_can_be_done(maker: Maker) -> None:
     for one in maker.log:
         if isinstance(one.event, SweepMade | HandoverMade):
             row = dividers[one.seq]
-            assert row.undone == (not known.holds(one.seq))
+            assert row.undone == (not known.rewrites.holds(one.seq))
             assert ("undo" in row.actions) == known.can_undo(one.seq)
             assert ("redo" in row.actions) == known.can_redo(one.seq)
 
@@ -97,11 +97,11 @@ def test_the_timeline_has_a_card_for_each_rewrite_newest_first(maker: Maker) -> 
     assert seqs == [one.seq for one in reversed(maker.log) if isinstance(one.event, kinds)]
     for card in cards:
         if isinstance(card, HandoverCard | SweepCard):
-            assert card.undone == (not known.holds(card.seq))
+            assert card.undone == (not known.rewrites.holds(card.seq))
         if isinstance(card, MarkCard):
-            assert card.target in known.sweeps or card.target in known.handovers
+            assert card.target in known.rewrites.sweeps or card.target in known.rewrites.handovers
     assert [card.number for card in reversed(cards) if isinstance(card, HandoverCard)] == list(
-        range(1, len(known.handovers) + 1)
+        range(1, len(known.rewrites.handovers) + 1)
     )
 
 

@@ -1,0 +1,150 @@
+"""Intake: what the model said and what a tool gave back become events, with the contents they refer to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.ports import Counter
+from helix_desktop.context.content import Content
+from helix_desktop.context.digest import digest_of, first_line
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.intake import preview
+from helix_desktop.context.message import Answer, ModelInfo, ToolCall
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.shorten import Shortened, shorten
+from helix_desktop.context.target import target_of
+from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.window import marker_of
+
+_THREADED = 256 * 1024  # bytes; more than that is read in a thread, so that the window never waits
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """An output that arrived: the event in its full form, its content, its text, the tokens of all of it."""
+
+    answer: ToolAnswered
+    content: Content | None
+    text: str
+    full_tokens: int
+
+
+class Intake:
+    """Makes events of what arrives. Every content is to be stored with the event that names it."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+
+    async def spoken(
+        self, answer: Answer, info: ModelInfo, estimate: int, duration_ms: int = 0
+    ) -> tuple[AssistantSpoke, list[Content]]:
+        """The model's answer, with its large arguments as contents; `estimate` is the request's, in tokens."""
+        found = [one for call in answer.calls if (one := shorten(call)) is not None]
+        texts = [answer.text, *(call.name + call.arguments for call in answer.calls)]
+        counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, found)])
+        tokens, parts = sum(counts[: len(texts)]), counts[len(texts) :]
+        saved = sum(full - short for full, short in zip(parts[::2], parts[1::2], strict=True))
+        spoke = AssistantSpoke(
+            text=answer.text,
+            model=info.label,
+            tokens=tokens,
+            calls=answer.calls,
+            reasoning=answer.reasoning,
+            usage=answer.usage,
+            estimate=estimate,
+            stop=answer.stop,
+            duration_ms=duration_ms,
+            demo=info.demo,
+            verbatim=answer.verbatim,
+            short=tuple(one.call for one in found),
+            short_tokens=tokens - saved if found else 0,
+        )
+        return spoke, await self._arguments(answer.calls, found)
+
+    async def _arguments(self, calls: Sequence[ToolCall], found: Sequence[Shortened]) -> list[Content]:
+        names = {call.id: call for call in calls}
+        texts = [text for one in found for text in one.texts]
+        counts = iter(await self._counter.count(texts))
+        return [
+            Content(
+                digest,
+                text.encode("utf-8", "surrogatepass"),
+                names[one.call.call_id].name,
+                target_of(names[one.call.call_id].arguments),
+                first_line(text),
+                next(counts),
+                "argument",
+            )
+            for one in found
+            for digest, text in zip(one.call.digests, one.texts, strict=True)
+        ]
+
+    async def taken(self, call: ToolCall, result: ToolResult, duration_ms: int = 0) -> Taken:
+        """An output as it came: whole, or in the form the tool itself gave it."""
+        if len(result.content) > _THREADED:
+            text, digest = await asyncio.to_thread(_read, result)
+        else:
+            text, digest = _read(result)
+        shown = result.shown or text
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=call.name,
+            text=shown,
+            digest=digest,
+            size=len(result.content),
+            tokens=0,
+            marker_tokens=0,
+            target=result.target or target_of(call.arguments),
+            first_line=first_line(text),
+            ok=result.ok,
+            exit_code=result.exit_code,
+            duration_ms=duration_ms,
+            whole=shown == text and not result.recalled,
+            recalled=result.recalled,
+        )
+        texts = [shown, marker_of(answer)] if shown == text else [shown, marker_of(answer), text]
+        counts = await self._counter.count(texts)
+        full = counts[0] if shown == text else counts[2]
+        answer = msgspec.structs.replace(answer, tokens=counts[0], marker_tokens=counts[1])
+        content = None
+        if not result.recalled:
+            content = Content(digest, result.content, call.name, answer.target, answer.first_line, full)
+        return Taken(answer, content, text, full)
+
+    def gated(self, taken: Taken, policy: Policy, window: int) -> bool:
+        """Whether an output is too large to be shown whole without a choice."""
+        if not policy.enabled or taken.answer.recalled:
+            return False
+        tokens = taken.answer.tokens
+        return bool(policy.intake_above and tokens > policy.intake_above) or (
+            tokens > window * policy.preview_above
+        )
+
+    async def previewed(self, taken: Taken, policy: Policy) -> ToolAnswered:
+        """The output as a preview of about the policy's tokens, ending with its marker."""
+        budget, shown, tokens = policy.preview_tokens, "", 0
+        for _ in range(3):  # denser than text usually is: tried again, in proportion
+            shown = await self._preview(taken, budget)
+            (tokens,) = await self._counter.count([shown])
+            if tokens <= policy.preview_tokens:
+                break
+            budget = budget * policy.preview_tokens // (tokens + tokens // 8)
+        return msgspec.structs.replace(taken.answer, text=shown, tokens=tokens, whole=False, form="preview")
+
+    async def _preview(self, taken: Taken, budget: int) -> str:
+        if len(taken.text) > _THREADED:
+            return await asyncio.to_thread(preview, taken.text, taken.answer.digest, budget)
+        return preview(taken.text, taken.answer.digest, budget)
+
+
+def _shortened_texts(calls: Sequence[ToolCall], found: Sequence[Shortened]) -> list[str]:
+    """For each call that can be shortened its arguments in full and shortened, in turn."""
+    given = {call.id: call.arguments for call in calls}
+    return [text for one in found for text in (given[one.call.call_id], one.call.arguments)]
+
+
+def _read(result: ToolResult) -> tuple[str, str]:
+    """An output's text and digest."""
+    return result.content.decode("utf-8", "replace"), result.recalled or digest_of(result.content)

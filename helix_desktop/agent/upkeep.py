@@ -1,0 +1,166 @@
+"""Upkeep: what is due to the window before a request is made: folds, sweeps, observations in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from helix_desktop.agent.ports import Clock, Counter
+from helix_desktop.agent.roles import Settings
+from helix_desktop.agent.session import Session
+from helix_desktop.context import fold, note, observation, planner
+from helix_desktop.context.budget import Gauge, gauge
+from helix_desktop.context.content import Content
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.event import Event, FoldMade, ObservationsPlaced, Placing, SweepMade, SweepReason
+from helix_desktop.context.fold import Fold
+from helix_desktop.context.index import HEAD, index_over
+from helix_desktop.context.layout import Item
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.sweep import Sweep
+from helix_desktop.context.window import Frame, Projector, Window
+
+_HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
+
+
+class Upkeep:
+    """Keeps one session's window by its policy, without a model; also measures it."""
+
+    def __init__(
+        self,
+        session: Session,
+        counter: Counter,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self._session, self._counter, self._clock, self._settings = session, counter, clock, settings
+        self._projector = Projector()
+        self._measured: tuple[int, Policy, Frame] | None = None
+        self._known: tuple[Window, Gauge] | None = None
+
+    def measure(self) -> tuple[Window, Gauge]:
+        """The window as it would be sent now, and its gauge."""
+        policy, frame, _ = self._settings()
+        transcript = self._session.transcript
+        state = (transcript.last_seq, policy, frame)
+        known = self._known
+        if known is None or self._measured is None or not _same(self._measured, state):
+            window = self._projector.project(transcript, policy, frame)
+            known = (window, gauge(window, transcript, policy, frame))
+            self._known, self._measured = known, state
+        return known
+
+    async def tidy(self) -> None:
+        """Record what is due now and costs no model call. One rewrite carries all others that are ready."""
+        policy, frame, _ = self._settings()
+        if not policy.enabled:
+            return
+        transcript = self._session.transcript
+        cold = planner.cold(transcript, policy, frame.info.label, self._clock())
+        ride = planner.riding(transcript, policy)
+        due = planner.sweep_due(transcript, policy, cold)
+        folds = fold.due(transcript, policy, ride, due.masked[0] if due else 0, cold)
+        placed = await self._place(cold, bool(folds or due))
+        if placed:
+            folds = fold.due(transcript, policy, ride, 0, cold)
+        if folds:
+            await self._fold(folds, policy, frame.info.window)
+        if placed or folds:
+            await self._sweep(lambda: planner.riding(transcript, policy), "fold" if folds else "observations")
+        elif due is not None:
+            await self._sweep(
+                lambda: planner.sweep_due(transcript, policy, cold), "cold" if cold else "batch"
+            )
+
+    async def _place(self, cold: bool, rewriting: bool) -> bool:
+        """Put prepared observations in place, if now is the time."""
+        policy, _, _ = self._settings()
+        transcript = self._session.transcript
+        made = observation.waiting(transcript)
+        if made is None:
+            return False
+        reason = self._placing(policy, cold, rewriting)
+        if reason is None:
+            return False
+        return await self.place(made, reason)
+
+    def _placing(self, policy: Policy, cold: bool, rewriting: bool) -> Placing | None:
+        if policy.observe_place_at <= policy.observe_at:
+            return "at once"
+        if cold:
+            return "cold"
+        if rewriting:
+            return "rewrite"
+        _, now = self.measure()
+        return "level" if now.used >= policy.observe_place_at * now.window else None
+
+    async def place(self, made: int, reason: Placing) -> bool:
+        """Let prepared observations take the place of what they cover; whether that made the window smaller."""
+        transcript = self._session.transcript
+        before = self.measure()[0].estimate
+        twin = transcript.fork()
+        placed = ObservationsPlaced(made, reason, 0)
+        policy, frame, _ = self._settings()
+        twin.rewrites.apply(transcript.last_seq + 1, placed)
+        twin.rearrange()
+        after = Projector().project(twin, policy, frame).estimate
+        await self._session.record(ObservationsPlaced(made, reason, before - after))
+        return True
+
+    async def _fold(self, folds: Sequence[Fold], policy: Policy, window: int) -> None:
+        for one in folds:
+            await self._record_fold(one, policy, window)
+        condensed = fold.condense_due(self._session.transcript, policy, window)
+        if condensed is not None:
+            await self._record_fold(condensed, policy, window)
+
+    async def _record_fold(self, one: Fold, policy: Policy, window: int) -> bool:
+        """Store the index entry and record the note, unless it would be no smaller."""
+        transcript = self._session.transcript
+        text, entries = index_over(transcript, one.after, one.upto)
+        data = text.encode("utf-8", "surrogatepass")
+        digest = digest_of(data)
+        items = transcript.between(one.after, one.upto)
+        words = note_text(one, items, digest, entries, policy, window)
+        (tokens,) = await self._counter.count([words])
+        stood = sum(
+            transcript.shown_tokens(entry)
+            for entry in transcript.live()
+            if one.after < (entry.seq if isinstance(entry, Item) else getattr(entry, "upto", 0)) <= one.upto
+        )
+        if tokens >= stood:
+            return False
+        steps = len({item.step for item in items})
+        made = FoldMade(one.after, one.upto, words, tokens, digest, entries, steps, stood - tokens, one.how)
+        about = f"e{one.after + 1}-e{one.upto}"
+        content = Content(digest, data, "fold", about, HEAD[:_HEAD_LINE], kind="index")
+        await self._session.record(made, contents=[content])
+        return True
+
+    async def _sweep(self, plan: Callable[[], Sweep | None], reason: SweepReason) -> None:
+        def decide() -> list[Event]:
+            sweep = plan()
+            return [SweepMade(sweep.masked, sweep.saved, reason)] if sweep is not None else []
+
+        if plan() is not None:
+            await self._session.record_decided(decide)
+
+    async def sweep_all(self, reason: SweepReason) -> None:
+        """Turn everything but the newest two steps into markers."""
+        policy, _, _ = self._settings()
+        await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy), reason)
+
+
+def note_text(
+    one: Fold, items: Sequence[Item], digest: str, entries: int, policy: Policy, window: int
+) -> str:
+    """The note of a fold, by what it is."""
+    if one.how == "truncate":
+        return note.truncated(digest, entries, len(items))
+    if one.how == "condense":
+        words = fold.condensed_tokens(policy, window)
+        return note.condensed(items, digest, entries, words, policy)
+    return note.folded(items, digest, entries)
+
+
+def _same(one: tuple[int, Policy, Frame], other: tuple[int, Policy, Frame]) -> bool:
+    return one[0] == other[0] and one[1] is other[1] and one[2] is other[2]

@@ -1,0 +1,184 @@
+"""Fold: old closed steps become one note, without a model and without loss (CONTEXT.md 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.context.event import AssistantSpoke, FoldKind, FoldMade, ToolAnswered, UserSpoke
+from helix_desktop.context.layout import Block, Entry, Item
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
+from helix_desktop.context.transcript import FRAMING, Transcript
+
+PHRASE = 8  # tokens that a call takes in a note, as measured on recorded sessions
+HEADER = 60  # tokens of a note's first line
+
+
+class Fold(msgspec.Struct, frozen=True):
+    """A stretch to fold: events behind `after`, up to and with `upto`, and the tokens that are about freed."""
+
+    after: int
+    upto: int
+    gain: int
+    how: FoldKind = "fold"
+
+
+class _Old(msgspec.Struct, frozen=True):
+    """A message that may be folded, the tokens that frees, and the model calls it has waited."""
+
+    item: Item
+    gain: int
+    waited: int
+
+
+def due(
+    transcript: Transcript, policy: Policy, riding: Sweep | None = None, sweeping: int = 0, cold: bool = False
+) -> list[Fold]:
+    """The stretches whose folding pays now, oldest first; empty while it does not.
+
+    Folded are closed steps older than `fold_after_steps` calls and farther back than `protect_tokens`. The
+    newest message of the person stays outside, so there may be two. Waiting costs rent, as for a sweep, and
+    the sweep that would ride on the same rewrite (`riding`) helps to pay. From `sweeping` on (0: nothing) the
+    request is written afresh anyway.
+    """
+    if not (policy.enabled and policy.fold_after_steps):
+        return []
+    runs = _runs(transcript, policy)
+    gain = sum(_gain_of(run) for run in runs)
+    if not runs or gain < (policy.fold_least // 4 if cold else policy.fold_least):
+        return []
+    if not cold and not _pays(transcript, runs, gain, riding, sweeping):
+        return []
+    return [Fold(run[0].item.seq - 1, run[-1].item.seq, _gain_of(run)) for run in runs]
+
+
+def _pays(
+    transcript: Transcript, runs: list[list[_Old]], gain: int, riding: Sweep | None, sweeping: int
+) -> bool:
+    rent = CACHED_PRICE * sum(old.gain * old.waited for run in runs for old in run)
+    behind = resent(transcript, runs[0][0].item.seq) - gain
+    if sweeping:
+        return rent >= REWRITE_PRICE * (behind - resent(transcript, sweeping))
+    if riding is not None:
+        rent += riding.rent
+        behind -= riding.saved
+    return rent >= REWRITE_PRICE * behind
+
+
+def _runs(transcript: Transcript, policy: Policy) -> list[list[_Old]]:
+    """The stretches of old closed steps that stand raw in the window, split where something else stands."""
+    newest = _newest_user(transcript)
+    stay = _taken_back(transcript)
+    last_step = transcript.steps - policy.fold_after_steps
+    far = transcript.total - policy.protect_tokens
+    runs: list[list[_Old]] = [[]]
+    for entry in transcript.live():
+        if not isinstance(entry, Item):
+            runs.append([])
+            continue
+        if entry.step > last_step or entry.cumulative > far:
+            break
+        if entry.seq == newest or any(one.after < entry.seq <= one.upto for one in stay):
+            runs.append([])
+            continue
+        runs[-1].append(_old(transcript, policy, entry))
+    return [run for run in runs if run and _gain_of(run) > HEADER]
+
+
+def _old(transcript: Transcript, policy: Policy, item: Item) -> _Old:
+    by_distance = transcript.step_beyond(item, policy.protect_tokens) or transcript.steps
+    since = max(item.step + policy.fold_after_steps, by_distance)
+    return _Old(item, _gain(transcript, item), transcript.steps - since + 1)
+
+
+def _newest_user(transcript: Transcript) -> int:
+    return next((one.seq for one in reversed(transcript.items) if isinstance(one.event, UserSpoke)), 0)
+
+
+def _taken_back(transcript: Transcript) -> list[FoldMade]:
+    """Folds that the person undid: not made again by the program."""
+    rewrites = transcript.rewrites
+    return [one for seq in rewrites.undone if isinstance(one := rewrites.made[seq], FoldMade)]
+
+
+def _gain_of(run: Sequence[_Old]) -> int:
+    """Tokens that folding these messages frees, about."""
+    return sum(old.gain for old in run) - HEADER
+
+
+def _gain(transcript: Transcript, item: Item) -> int:
+    shown = transcript.shown_tokens(item)
+    match item.event:
+        case ToolAnswered():
+            return max(0, shown - PHRASE)
+        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
+            called = sum(len(call.name) + len(call.arguments) for call in calls)
+            said = tokens * len(text) // max(1, len(text) + called)
+            return max(0, shown - said - 2)
+        case _:
+            return FRAMING
+
+
+def condense_due(transcript: Transcript, policy: Policy, window: int) -> Fold | None:
+    """The older notes to be replaced by one shorter note, when all notes outgrow their share of the window."""
+    if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
+        return None
+    newest = _newest_user(transcript)
+    notes = [one for one in transcript.live() if is_note(one) or _is_older_word(one, newest)]
+    while notes and isinstance(notes[-1], Item):
+        notes.pop()
+    cap = policy.condense_at * window
+    if sum(transcript.shown_tokens(one) for one in notes) <= cap:
+        return None
+    kept, count = 0, len(notes)
+    while count and kept + transcript.shown_tokens(notes[count - 1]) <= policy.condense_keep * cap:
+        count -= 1
+        kept += transcript.shown_tokens(notes[count])
+    old = {one.seq for one in notes[:count] if isinstance(one, Block)}
+    found = [_condensed(transcript, policy, segment, window) for segment in _segments(transcript, old)]
+    best = max(found, key=lambda one: one.gain, default=None)
+    return best if best is not None and best.gain >= policy.fold_least else None
+
+
+def condensed_tokens(policy: Policy, window: int) -> int:
+    """Tokens that the agent's own words may take in a condensed note."""
+    return int(policy.condense_at * policy.condense_keep * 0.5 * window)
+
+
+def _is_older_word(entry: Entry, newest: int) -> bool:
+    return isinstance(entry, Item) and isinstance(entry.event, UserSpoke) and entry.seq != newest
+
+
+def _segments(transcript: Transcript, old: set[int]) -> list[list[Entry]]:
+    """Stretches of these notes with nothing between them but older messages of the person."""
+    newest = _newest_user(transcript)
+    segments: list[list[Entry]] = [[]]
+    for entry in transcript.live():
+        if isinstance(entry, Block) and entry.seq in old:
+            segments[-1].append(entry)
+        elif not _is_older_word(entry, newest):
+            segments.append([])
+        elif segments[-1]:
+            segments[-1].append(entry)
+    for segment in segments:
+        while segment and isinstance(segment[-1], Item):
+            segment.pop()
+    return [one for one in segments if one]
+
+
+def _condensed(transcript: Transcript, policy: Policy, segment: list[Entry], window: int) -> Fold:
+    first, last = segment[0], segment[-1]
+    assert isinstance(first, Block)  # a segment begins and ends with a note
+    assert isinstance(last, Block)
+    after, upto = first.covers[0].after, last.upto
+    users = (one for one in transcript.between(after, upto) if isinstance(one.event, UserSpoke))
+    said = [min(one.tokens, policy.condense_message) for one in users]
+    new = min(sum(said), policy.user_text_tokens) + condensed_tokens(policy, window) + policy.ledger_tokens
+    return Fold(after, upto, sum(transcript.shown_tokens(one) for one in segment) - new, "condense")
+
+
+def is_note(entry: Entry) -> bool:
+    """Whether an entry is the note of a fold."""
+    return isinstance(entry, Block) and isinstance(entry.event, FoldMade)

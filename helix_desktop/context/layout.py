@@ -1,0 +1,127 @@
+"""The layout: which rewrites cover which stretches of the log, and what stands between them.
+
+A cover is a handover, a set of observations or a fold, with the stretch of events it replaces. Covers that
+hold never overlap: the greater kind and the wider stretch wins, and what lies inside it comes back when the
+winner is undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    FoldMade,
+    HandoverMade,
+    ObservationsMade,
+    ToolAnswered,
+    UserSpoke,
+)
+
+_RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One message of the log; `step` counts model calls, `cumulative` tokens up to and with it."""
+
+    seq: int
+    at: int
+    step: int
+    turn: int
+    event: UserSpoke | AssistantSpoke | ToolAnswered
+    tokens: int
+    cumulative: int
+
+
+class Cover(msgspec.Struct, frozen=True):
+    """A rewrite that stands for the events behind `after`, up to and with `upto`; `seq` is its own event."""
+
+    seq: int
+    after: int
+    upto: int
+    event: HandoverMade | ObservationsMade | FoldMade
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One message that stands for older ones: a handover, a note, or all observations that hold."""
+
+    covers: tuple[Cover, ...]
+
+    @property
+    def seq(self) -> int:
+        """The event that made it; the first one where several did."""
+        return self.covers[0].seq
+
+    @property
+    def event(self) -> HandoverMade | ObservationsMade | FoldMade:
+        """The event behind `seq`."""
+        return self.covers[0].event
+
+    @property
+    def upto(self) -> int:
+        """The last event it covers."""
+        return max(cover.upto for cover in self.covers)
+
+
+class PinnedCopy(msgspec.Struct, frozen=True):
+    """A pinned output whose call is covered: it stands in the window as a message of its own."""
+
+    item: Item
+
+
+Entry = Item | Block | PinnedCopy
+
+
+def in_force(covers: Iterable[Cover]) -> list[Cover]:
+    """The covers that count, in the order of what they cover; none overlaps another."""
+    taken: list[Cover] = []
+    for cover in sorted(covers, key=_precedence):
+        if cover.upto > cover.after and not any(
+            one.after < cover.upto and cover.after < one.upto for one in taken
+        ):
+            taken.append(cover)
+    return sorted(taken, key=lambda one: one.after)
+
+
+def _precedence(cover: Cover) -> tuple[int, int, int]:
+    width = cover.upto if isinstance(cover.event, HandoverMade) else cover.upto - cover.after
+    return (_RANK[type(cover.event)], -width, -cover.seq)
+
+
+def arrange(
+    items: Sequence[Item], position: Callable[[int], int], covers: Sequence[Cover], pinned: Sequence[Item]
+) -> list[Entry]:
+    """The entries of the window, in order: blocks, pinned outputs inside them, messages between and behind.
+
+    `position` tells how many items lie at or before an event; `covers` are in force and in order. The
+    observations stand together, where the first of them begins.
+    """
+    observed = tuple(one for one in covers if isinstance(one.event, ObservationsMade))
+    found: list[Entry] = []
+    done = 0
+    for cover in covers:
+        found += items[done : position(cover.after)]
+        if cover not in observed:
+            found.append(Block((cover,)))
+        elif cover is observed[0]:
+            found.append(Block(observed))
+        done = position(cover.upto)
+        found += [PinnedCopy(one) for one in pinned if cover.after < one.seq <= cover.upto]
+        if isinstance(cover.event, HandoverMade) and cover.event.kept:
+            found.append(items[position(cover.event.kept) - 1])
+    found += items[done:]
+    return found
+
+
+def covers_of(
+    handovers: Mapping[int, HandoverMade],
+    observations: Mapping[int, ObservationsMade],
+    folds: Mapping[int, FoldMade],
+) -> list[Cover]:
+    """The covers that these rewrites are, each under the event that put it in place."""
+    found = [Cover(seq, 0, one.upto, one) for seq, one in handovers.items()]
+    found += [Cover(seq, one.after, one.upto, one) for seq, one in observations.items()]
+    found += [Cover(seq, one.after, one.upto, one) for seq, one in folds.items()]
+    return found

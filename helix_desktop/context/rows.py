@@ -1,0 +1,118 @@
+"""Rows: what stands in a request, one line each, with its tokens and why it is there."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.context import handover as handovers
+from helix_desktop.context import observation
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    FoldMade,
+    HandoverMade,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
+from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.window import Frame, Window
+
+RowKind = Literal[
+    "system",
+    "tools",
+    "handover",
+    "observations",
+    "fold",
+    "user",
+    "assistant",
+    "output",
+    "recalled",
+    "pinned",
+]
+_FOLDS = {"fold": "Folded steps", "condense": "Folded steps, in brief", "truncate": "Left out"}
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One thing in the request, for the inspector: the event it comes from (0: none), its tokens, and why."""
+
+    seq: int
+    kind: RowKind
+    name: str
+    tokens: int
+    state: str
+    why: str
+
+
+def rows_of(window: Window, transcript: Transcript, frame: Frame) -> tuple[Row, ...]:
+    """The rows of a window, in the order of its messages; they add up to its estimate."""
+    rows = []
+    if frame.system:
+        tokens = frame.system_tokens + FRAMING
+        rows.append(Row(0, "system", "System prompt", tokens, "fixed", "opens every request"))
+    tools = f"{len(frame.tools)} tools"
+    rows.append(Row(0, "tools", tools, frame.tools_tokens, "fixed", "what the agent can do"))
+    rows += [
+        _row(entry, tokens, transcript) for entry, tokens in zip(window.entries, window.shares, strict=True)
+    ]
+    return tuple(rows)
+
+
+def _row(entry: Entry, tokens: int, transcript: Transcript) -> Row:
+    match entry:
+        case Block(event=HandoverMade() as made):
+            why = f"stands for {made.messages} messages up to e{made.upto}"
+            return Row(entry.seq, "handover", handovers.TITLE, tokens, "summary", why)
+        case Block(event=FoldMade() as fold):
+            why = f"stands for {fold.steps} steps, e{fold.after + 1} to e{fold.upto}"
+            return Row(entry.seq, "fold", _FOLDS[fold.how], tokens, "note", why)
+        case Block(covers=covers):
+            count = sum(len(getattr(one.event, "observations", ())) for one in covers)
+            why = f"{count} observations, up to e{entry.upto}"
+            return Row(entry.seq, "observations", observation.TITLE, tokens, "observed", why)
+        case PinnedCopy(item=item):
+            return Row(item.seq, "pinned", _called(item), tokens, "pinned", "you pinned it")
+        case Item():
+            return _item_row(entry, tokens, transcript)
+
+
+def _item_row(item: Item, tokens: int, transcript: Transcript) -> Row:
+    masked = item.seq in transcript.masked
+    match item.event:
+        case UserSpoke() as said:
+            return Row(item.seq, "user", _short(said.text), tokens, "verbatim", "your message")
+        case AssistantSpoke() as spoke:
+            calls = ", ".join(call.name for call in spoke.calls)
+            name = _short(spoke.text) or f"calls {calls}"
+            state = "arguments cached" if masked else "verbatim"
+            return Row(item.seq, "assistant", name, tokens, state, f"step {item.step}")
+        case ToolAnswered() as answer:
+            return _output_row(item, answer, tokens, masked, transcript)
+
+
+def _output_row(item: Item, answer: ToolAnswered, tokens: int, masked: bool, transcript: Transcript) -> Row:
+    name = _called(item)
+    if masked:
+        return Row(item.seq, "output", name, tokens, "marker", f"swept; {answer.tokens} tokens in the cache")
+    if item.seq in transcript.rewrites.pinned:
+        return Row(item.seq, "pinned", name, tokens, "pinned", "you pinned it")
+    if answer.recalled:
+        return Row(item.seq, "recalled", name, tokens, "recalled", "the agent asked for it")
+    chosen = transcript.rewrites.forms.get(item.seq)
+    form = chosen.form if chosen else answer.form
+    if form == "full" and (answer.whole or chosen):
+        return Row(item.seq, "output", name, tokens, "in window", f"step {item.step}")
+    state = "compact" if form == "compact" else "preview"
+    why = f"step {item.step}; the whole output is in the cache"
+    return Row(item.seq, "output", name, tokens, state, why)
+
+
+def _called(item: Item) -> str:
+    event = item.event
+    return _short(f"{event.name} {event.target}") if isinstance(event, ToolAnswered) else ""
+
+
+def _short(text: str, cap: int = 90) -> str:
+    words = " ".join(text[: cap * 4].split())
+    return words if len(words) <= cap else words[: cap - 1] + "…"
