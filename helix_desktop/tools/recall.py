@@ -12,7 +12,8 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from helix_desktop.context.content import Entry
+from helix_desktop.context.content import Entry, StoreTotals
+from helix_desktop.context.content import Page as EntryPage
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import StoreError, ToolError
 from helix_desktop.context.tool import ToolResult
@@ -30,7 +31,7 @@ Count = Callable[[Sequence[str]], Awaitable[list[int]]]
 
 
 class Cache(Protocol):
-    """What recall needs of the workspace's store; it knows no other workspace."""
+    """What recall and the search need of the workspace's store; it knows no other workspace."""
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest, verified. Raises StoreError."""
@@ -42,6 +43,14 @@ class Cache(Protocol):
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """The digests that begin with `prefix`, in order."""
+        ...
+
+    async def page(self, cursor: str = "", limit: int = 200) -> EntryPage:
+        """Entries, newest first, from a cursor on. Raises ValueError for what is no cursor, StoreError."""
+        ...
+
+    async def totals(self) -> StoreTotals:
+        """How much is stored. Raises StoreError."""
         ...
 
 
