@@ -12,17 +12,18 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from helix_desktop.context.content import Entry
+from helix_desktop.context.content import Entry, StoreTotals
+from helix_desktop.context.content import Page as EntryPage
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import StoreError, ToolError
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
+from helix_desktop.tools.matches import find_lines
 from helix_desktop.tools.pages import Page, Pages, lines_of
 from helix_desktop.tools.ripgrep import Ripgrep
 
 PAGE_TOKENS = 4_000  # CONTEXT.md 4: paged recalls matter once recalls are frequent
-_CONTEXT_LINES = 2
 _NEAR, _NEAR_PREFIX = 5, 4
 
 Count = Callable[[Sequence[str]], Awaitable[list[int]]]
@@ -30,7 +31,7 @@ Count = Callable[[Sequence[str]], Awaitable[list[int]]]
 
 
 class Cache(Protocol):
-    """What recall needs of the workspace's store; it knows no other workspace."""
+    """What recall and the search need of the workspace's store; it knows no other workspace."""
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest, verified. Raises StoreError."""
@@ -42,6 +43,14 @@ class Cache(Protocol):
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """The digests that begin with `prefix`, in order."""
+        ...
+
+    async def page(self, cursor: str = "", limit: int = 200) -> EntryPage:
+        """Entries, newest first, from a cursor on. Raises ValueError for what is no cursor, StoreError."""
+        ...
+
+    async def totals(self) -> StoreTotals:
+        """How much is stored. Raises StoreError."""
         ...
 
 
@@ -71,7 +80,7 @@ class RecallCachedContent(Free):
             raise ToolError(error.what, error.why, error.fix) from error
         lines = await asyncio.to_thread(lambda: lines_of(data.decode(errors="replace")))
         choose = self._matches if given.pattern else self._lines
-        shown = await choose(lines, entry, given)
+        shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
         about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
         return ToolResult(data, target=about, shown=shown, recalled=digest)
 
@@ -110,33 +119,39 @@ class RecallCachedContent(Free):
         return "; ".join(said)
 
     async def _lines(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
-        first, last = given.start_line or 1, min(given.end_line or len(lines), len(lines))
-        if lines and (first > len(lines) or last < first):
-            raise ToolError(
-                f"There are no lines {first} to {given.end_line or 'the end'}.",
-                f"The content has {len(lines):,} lines.",
-            )
+        first, last = _range(lines, given)
         pages = Pages(lines[:last], given.max_tokens, self._count)
         page = await pages.starting(first, given.start_char)
         if page.is_all and first == 1 and last == len(lines):
-            return "" if lines else f"{_name(entry)} is empty (0 bytes)."
+            return ""
         return f"{_name(entry)}, {len(lines):,} lines in all. {_where(page, given)}\n{page.text}"
 
     async def _matches(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
-        first = given.start_line or 1
-        part = lines[first - 1 : given.end_line]
-        options = [f"--context={_CONTEXT_LINES}", "--text", f"--regexp={given.pattern}", "--", "-"]
-        feed = await asyncio.to_thread(lambda: "".join(part).encode())
-        ran = await self._ripgrep.run(options, ".", feed)
-        found = await asyncio.to_thread(_found, ran.output, first - 1)
-        matches = sum(is_match for is_match, _ in found)
-        if not matches:
-            where = f"lines {first}-{first + len(part) - 1}"
-            return f"{_name(entry)}: no line matches {given.pattern!r} in {where}."
-        page = await Pages([line for _, line in found], given.max_tokens, self._count).starting(1, 0)
-        left = f" Only the first {page.last} of {len(found)} lines; narrow it with start_line."
-        cut = "" if page.is_all else left
-        return f"{_name(entry)}: {matches:,} matching lines for {given.pattern!r}.{cut}\n{page.text}"
+        first, last = _range(lines, given)
+        asked = f"{given.pattern!r} in lines {first}-{last}"
+        found = await find_lines(self._ripgrep, lines[first - 1 : last], first, given.pattern)
+        if not found.count:
+            return f"{_name(entry)}: no line matches {asked}."
+        page = await Pages([row.shown for row in found.rows], given.max_tokens, self._count).starting(1, 0)
+        # A row that is cut inside is shown as far as the page goes: to begin with it again would not end.
+        left = found.rows[page.next_line - (0 if page.next_char else 1) :] if page.next_line else []
+        following = next((row.number for row in left if row.number), 0)
+        end = f", end_line={given.end_line}" if given.end_line else ""
+        cut = f" Next: start_line={following}{end}." if following else ""
+        over = "" if found.complete else "over "
+        said = f"{over}{found.count:,} matching line{'s' * (found.count != 1)}"
+        return f"{_name(entry)}: {said} for {asked}.{cut}\n{page.text}"
+
+
+def _range(lines: list[str], given: RecallArguments) -> tuple[int, int]:
+    """The first and the last line that are asked for. Raises ToolError when there are none."""
+    first, last = given.start_line or 1, min(given.end_line or len(lines), len(lines))
+    if first > len(lines) or last < first:
+        raise ToolError(
+            f"There are no lines {first} to {given.end_line or 'the end'}.",
+            f"The content has {len(lines):,} lines.",
+        )
+    return first, last
 
 
 def _name(entry: Entry) -> str:
@@ -150,15 +165,3 @@ def _where(page: Page, given: RecallArguments) -> str:
     follows = f"; next: start_line={page.next_line}{at}{end}" if page.next_line else ""
     inside = f" from character {page.first_char}" if page.first_char else ""
     return f"Lines {page.first}-{page.last}{inside}, page {page.number} of {page.count}{follows}."
-
-
-def _found(output: bytes, shift: int) -> list[tuple[bool, str]]:
-    return [_numbered(line, shift) for line in output.decode(errors="replace").splitlines()]
-
-
-def _numbered(line: str, shift: int) -> tuple[bool, str]:
-    digits = len(line) - len(line.lstrip("0123456789"))
-    if not digits:
-        return False, f"{line}\n"
-    number = int(line[:digits]) + shift
-    return line[digits : digits + 1] == ":", f"{number}{line[digits:]}\n"

@@ -23,6 +23,7 @@ from helix_desktop.tools.paths import startup_files
 from helix_desktop.tools.recall import Cache, Count, RecallArguments, RecallCachedContent
 from helix_desktop.tools.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.search import SearchText, SearchTextArguments
+from helix_desktop.tools.search_cache import SearchCacheArguments, SearchCachedContent
 from helix_desktop.tools.shell import RunCommand, RunCommandArguments
 
 Args = TypeVar("Args", bound=Arguments)
@@ -74,6 +75,7 @@ class Toolbox:
             _Slot("edit_file", EditFileArguments, EditFile(jail)),
             _Slot("run_command", RunCommandArguments, RunCommand(root.resolve(), environment)),
             _Slot("recall_cached_content", RecallArguments, RecallCachedContent(store, count, ripgrep)),
+            _Slot("search_cached_content", SearchCacheArguments, SearchCachedContent(store, count)),
         )
         self._slots: dict[str, _Slot[Any]] = {slot.name: slot for slot in slots}
         self._specs = tuple(_spec(slot.name, slot.kind, descriptions) for slot in slots)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.context.content import Entry
+from helix_desktop.context.content import Entry, Page, StoreTotals
 from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.message import ToolCall
+from helix_desktop.tools.recall import Cache
 from helix_desktop.tools.toolbox import Toolbox
 
 DESCRIPTIONS = Path(__file__).parents[2] / "resources" / "prompts" / "tools"
@@ -41,6 +42,15 @@ class MemoryCache:
         """The digests that begin with a prefix."""
         return sorted(digest for digest in self._held if digest.startswith(prefix))[:limit]
 
+    async def page(self, cursor: str = "", limit: int = 200) -> Page:
+        """The newest entries, all on one page."""
+        return Page(tuple(entry for _, entry in reversed(self._held.values())))
+
+    async def totals(self) -> StoreTotals:
+        """How much is held."""
+        size = sum(entry.size for _, entry in self._held.values())
+        return StoreTotals(len(self._held), size, size, 0)
+
     def _of(self, digest: str) -> tuple[bytes, Entry]:
         if digest not in self._held:
             raise DigestUnknown(f"Nothing is stored under {digest}.")
@@ -52,7 +62,7 @@ async def count_quarters(texts: Sequence[str]) -> list[int]:
     return [-(-len(text) // 4) for text in texts]
 
 
-def make_toolbox(root: Path, cache: MemoryCache | None = None, **more: Any) -> Toolbox:
+def make_toolbox(root: Path, cache: Cache | None = None, **more: Any) -> Toolbox:
     """The real tools on a folder, with the shipped descriptions."""
     return Toolbox(root, cache or MemoryCache(), DESCRIPTIONS, count_quarters, **more)
 

@@ -85,11 +85,74 @@ async def test_a_pattern_gives_lines_with_context_and_true_numbers(
 ) -> None:
     digest = cache.put(LOG)
     shown = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).shown
-    assert "1 matching lines for 'SURGE'" in shown
+    assert "1 matching line for 'SURGE' in lines 250-350.\n" in shown
     assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in shown
     assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="zebra")).shown
     with pytest.raises(ToolError, match="regex parse error"):
         await recall(tmp_path, cache, digest, pattern="(")
+
+
+async def test_more_matches_than_fit_lead_on_until_all_were_shown(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(LOG)
+    arguments: dict[str, object] = {"end_line": 1200, "max_tokens": 200}
+    matches: list[int] = []
+    while True:
+        shown = (await recall(tmp_path, cache, digest, pattern="SURGE", **arguments)).shown
+        head, _, body = shown.partition("\n")
+        matches += [int(number) for number in re.findall(r"^(\d+):", body, re.MULTILINE)]
+        following = re.search(r" Next: start_line=(\d+), end_line=1200\.$", head)
+        if not following:
+            break
+        arguments["start_line"] = int(following[1])
+    assert matches == list(range(100, 1300, 100))
+
+
+async def test_more_matches_than_can_be_listed_are_followed_too(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(b"x\n" * 1_600_000)
+    shown = (await recall(tmp_path, cache, digest, pattern="x", max_tokens=100)).shown
+    head, _, body = shown.partition("\n")
+    said = re.search(
+        r": over ([\d,]+) matching lines for 'x' in lines 1-1600000\. Next: start_line=(\d+)\.", head
+    )
+    assert said is not None
+    assert 1_000_000 < int(said[1].replace(",", "")) < 1_600_000
+    assert body.splitlines() == [f"{number}:x" for number in range(1, int(said[2]))]
+    end = (await recall(tmp_path, cache, digest, pattern="x", start_line=1_599_999)).shown
+    assert end.endswith(": 2 matching lines for 'x' in lines 1599999-1600000.\n1599999:x\n1600000:x\n")
+
+
+async def test_a_match_deep_in_a_long_line_is_shown_with_its_place(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    line = "é" * 5000 + "zebra" + "y" * 5000
+    digest = cache.put(f"short\n{line}\nshort\n".encode())
+    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).shown
+    found = re.search(r"^2:\[start_char=(\d+)\] …(.*)…$", shown, re.MULTILINE)
+    assert found is not None
+    assert line[int(found[1]) :].startswith(found[2])
+    assert "zebra" in found[2]
+    assert "\n1-short\n" in shown
+    follow = await recall(tmp_path, cache, digest, start_line=2, start_char=int(found[1]), max_tokens=100)
+    assert follow.shown.partition("\n")[2].startswith(found[2][:200])
+    small = await recall(tmp_path, cache, digest, pattern="zebra", max_tokens=100, start_line=2)
+    assert "Next: start_line=3." in small.shown, "not the same line again"
+
+
+async def test_nothing_inside_a_line_passes_for_a_line_number(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put("one\x0c12:zebra\u2028 7:zebra\nzebra\r\n3:x\n".encode())
+    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).shown
+    assert "2 matching lines for" in shown
+    assert shown.partition("\n")[2] == "1:one\x0c12:zebra\u2028 7:zebra\n2:zebra\n3-3:x\n"
+
+
+async def test_a_range_that_is_not_there_is_refused_also_with_a_pattern(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    digest = cache.put(LOG)
+    for wrong in ({"start_line": 4000}, {"start_line": 9, "end_line": 8}):
+        for pattern in ("", "tide"):
+            with pytest.raises(ToolError, match=r"There are no lines \d+ to .* has 3,000 lines"):
+                await recall(tmp_path, cache, digest, pattern=pattern, **wrong)
 
 
 @pytest.mark.timeout(20)
@@ -125,5 +188,7 @@ async def test_ambiguous_and_malformed_hashes_are_refused(tmp_path: Path) -> Non
 
 
 async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> None:
-    result = await recall(tmp_path, cache, cache.put(b""))
-    assert result.shown.endswith("is empty (0 bytes).")
+    digest = cache.put(b"")
+    for asked in ({}, {"start_line": 5}, {"pattern": "x"}):
+        result = await recall(tmp_path, cache, digest, **asked)
+        assert result.shown.endswith("is empty (0 bytes).")

@@ -1,0 +1,30 @@
+"""The words of a search: what is looked for, and in which form two spellings of it are the same."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from helix_desktop.context.errors import ToolError
+
+LONGEST_QUERY = 200  # characters
+_PART = re.compile(r'"([^"]+)"|(\S+)')
+
+
+def words_of(query: str) -> tuple[str, ...]:
+    """The words of a query, folded; "quoted words" are a phrase, found on one line. Raises ToolError."""
+    if len(query) > LONGEST_QUERY:
+        raise ToolError(
+            f"The query has {len(query):,} characters; the most is {LONGEST_QUERY}.",
+            fix="Give a few words that the content holds.",
+        )
+    parts = [found[1] or found[2] for found in _PART.finditer(query)]
+    words = dict.fromkeys(fold(line) for part in parts for line in part.splitlines() if line.strip())
+    if not words:
+        raise ToolError("The query is empty.", fix='Give words that the content holds, or a "quoted phrase".')
+    return tuple(words)
+
+
+def fold(text: str) -> str:
+    """The text without differences of case, or of how an accent is written; its lines stay its lines."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())

@@ -1,0 +1,53 @@
+"""How a query is read: words, phrases, and refusals."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.tools.words import LONGEST_QUERY, words_of
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("tide", ("tide",)),
+        ("  Tide\tGauge\n", ("tide", "gauge")),
+        ('"High Water" level', ("high water", "level")),
+        ('level"high water"', ('level"high', 'water"')),
+        ('"high  water"', ("high  water",)),
+        ('print("x")', ('print("x")',)),
+        ('say "hello', ("say", '"hello')),
+        ('"" x', ('""', "x")),
+        ('"one\ntwo"', ("one", "two")),
+        ('" " tide " "', ("tide",)),
+        ("tide TIDE Tide", ("tide",)),
+        ("Straße ΣΊΣΥΦΟΣ", ("strasse", "σίσυφοσ")),
+    ],
+)
+def test_a_query_is_words_and_phrases(query: str, words: tuple[str, ...]) -> None:
+    assert words_of(query) == words
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n", '" "'])
+def test_an_empty_query_is_refused(query: str) -> None:
+    with pytest.raises(ToolError, match=r"The query is empty\. Give words"):
+        words_of(query)
+
+
+def test_an_endless_query_is_refused() -> None:
+    assert words_of("x" * LONGEST_QUERY)
+    with pytest.raises(ToolError, match="has 201 characters; the most is 200"):
+        words_of("x" * (LONGEST_QUERY + 1))
+
+
+@given(st.text(max_size=200))
+def test_whatever_is_asked_is_read_or_refused(query: str) -> None:
+    try:
+        words = words_of(query)
+    except ToolError:
+        return
+    assert words
+    assert all(word.strip() and "\n" not in word for word in words)
