@@ -40,7 +40,7 @@ class Intake:
     async def spoken(
         self, answer: Answer, info: ModelInfo, estimate: int, duration_ms: int = 0
     ) -> tuple[AssistantSpoke, list[Content]]:
-        """The model's answer, with its large arguments as contents; `estimate` is the request's, in tokens."""
+        """The model's answer, its large arguments as contents; `estimate` is the request's, in tokens."""
         found = [one for call in answer.calls if (one := shorten(call)) is not None]
         texts = [answer.text, *(call.name + call.arguments for call in answer.calls)]
         counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, found)])

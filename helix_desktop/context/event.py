@@ -74,7 +74,7 @@ class UserSpoke(Fact, frozen=True, tag="user-spoke"):
 
 
 class ShortCall(msgspec.Struct, frozen=True):
-    """A call whose large argument values can stand as markers: its arguments then, and what they stand for."""
+    """A call whose large argument values can be markers: its arguments then, and what they stand for."""
 
     call_id: str
     arguments: str
@@ -172,7 +172,10 @@ class TurnEnded(Fact, frozen=True, tag="turn-ended"):
 
 
 class SweepMade(Fact, frozen=True, tag="sweep-made"):
-    """Old content became markers; `masked` holds the seqs of ToolAnswered (outputs) and AssistantSpoke (arguments)."""
+    """Old content became markers.
+
+    `masked` holds the seqs of ToolAnswered events (outputs) and AssistantSpoke events (arguments).
+    """
 
     masked: tuple[int, ...]
     saved: int

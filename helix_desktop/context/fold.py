@@ -17,7 +17,7 @@ HEADER = 60  # tokens of a note's first line
 
 
 class Fold(msgspec.Struct, frozen=True):
-    """A stretch to fold: events behind `after`, up to and with `upto`, and the tokens that are about freed."""
+    """A stretch to fold: events behind `after`, up to and with `upto`, and about the tokens it frees."""
 
     after: int
     upto: int
@@ -122,7 +122,7 @@ def _gain(transcript: Transcript, item: Item) -> int:
 
 
 def condense_due(transcript: Transcript, policy: Policy, window: int) -> Fold | None:
-    """The older notes to be replaced by one shorter note, when all notes outgrow their share of the window."""
+    """The older notes to replace by one shorter note, when all notes outgrow their share of the window."""
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
     newest = _newest_user(transcript)

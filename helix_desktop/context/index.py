@@ -9,14 +9,17 @@ from helix_desktop.context.event import AssistantSpoke, Attachment, HandoverMade
 from helix_desktop.context.layout import Item
 from helix_desktop.context.transcript import Transcript
 
-HEAD = "Index of cached outputs, oldest first. A line that begins with a hash names content for recall_cached_content; the others are what was said."
+HEAD = (
+    "Index of cached outputs, oldest first. A line that begins with a hash names content for "
+    "recall_cached_content; the others are what was said."
+)
 _FURTHER = "\n| "  # begins each further line of what was said, so that none can pass for an entry
 
 
 def index_text(items: Iterable[Item], former: Sequence[str] = ()) -> tuple[str, int]:
     """The text of an index entry over these messages, and how many contents it names.
 
-    One line per output and per large argument: digest, event, tool, target, size; and what was said, verbatim.
+    One line per output and large argument: digest, event, tool, target, size; and what was said, verbatim.
     `former` are the digests of the index entries of what is covered with them: following those reaches
     everything that was ever covered.
     """

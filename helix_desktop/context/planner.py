@@ -49,7 +49,7 @@ def sweep_all(transcript: Transcript, policy: Policy) -> Sweep | None:
 
 
 def cold(transcript: Transcript, policy: Policy, model: str, now: int) -> bool:
-    """Whether the provider has nothing of this conversation cached: idle beyond its time, or another model."""
+    """Whether the provider has nothing of this conversation cached: idle too long, or another model."""
     if not transcript.steps:
         return False
     idle = now - transcript.last_answer_at

@@ -1,7 +1,7 @@
 """The replayer: the live engine, fed with a recorded session message by message.
 
-Nothing here decides about the window: what stands in a request comes from the same session, intake, steward and
-compactor that run in the app, over a store in memory, with a writer of summaries that asks no model.
+Nothing here decides about the window: what stands in a request comes from the same session, intake and steward
+that run in the app, over a store in memory, with a writer of summaries that asks no model.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _PROMPT = "Write a handover."
 class Replayer:
     """One recorded session under a policy, in a window of so many tokens.
 
-    Messages have the shape of the recordings: `role` and `content`, an assistant's `tool_calls` (`id`, `name`,
-    `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s a model call, 60 s at the end
+    Messages have the shape of the recordings: `role` and `content`, an assistant's `tool_calls` (`id`,
+    `name`, `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s a model call, 60 s at the end
     of a turn; the provider's cache never goes cold; summaries are ready at the next call. To be used from one
     thread that runs no event loop. Raises InputUnusable for a policy that is none.
     """
