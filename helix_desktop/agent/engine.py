@@ -13,7 +13,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.update import ArrivalVoided, Arriving, Trouble, TurnChanged
-from helix_desktop.context.errors import HelixError, ModelNonsense
+from helix_desktop.context.errors import HelixError, ModelNonsense, ModelOverflow
 from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
@@ -31,6 +31,7 @@ from helix_desktop.context.message import (
     TextArrived,
 )
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.window import Window
 
 _TITLE_CAP = 60  # characters
 
@@ -98,15 +99,25 @@ class Engine:
             await self._tools.answer(answer.calls)
 
     async def _step(self) -> Answer:
-        window = await self._steward.ready()
         began = self._clock()
-        answer = await self._ask(window.request)
+        window, answer = await self._answered()
         _, frame, _ = self._settings()
         took = max(0, self._clock() - began)
         spoken, contents = await self._intake.spoken(answer, frame.info, window.estimate, took)
         self.partial = ""
         await self._session.record(spoken, contents=contents)
         return answer
+
+    async def _answered(self) -> tuple[Window, Answer]:
+        """Ask the model; when it says that the request does not fit, make room and ask once more."""
+        window = await self._steward.ready()
+        try:
+            return window, await self._ask(window.request)
+        except ModelOverflow:
+            if not await self._steward.overflowed():
+                raise
+        window = await self._steward.ready()
+        return window, await self._ask(window.request)
 
     async def _ask(self, request: Request) -> Answer:
         _, _, roles = self._settings()

@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 
 from helix_desktop.agent.compactor import Compactor
+from helix_desktop.agent.panic import Ladder
 from helix_desktop.agent.ports import Clock
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -38,6 +39,7 @@ class Steward:
     ) -> None:
         self._session, self._upkeep, self._compactor = session, upkeep, compactor
         self._clock, self._scope, self._settings = clock, scope, settings
+        self._ladder = Ladder(session, upkeep, compactor, settings)
         self._compaction: asyncio.Task[None] | None = None
 
     def measure(self) -> tuple[Window, Gauge]:
@@ -58,8 +60,8 @@ class Steward:
         await self._upkeep.tidy()
         self.start_due()
         window, now = self.measure()
-        if not now.fits:
-            await self._make_room(policy)
+        if policy.enabled and (not now.fits or now.pressure == "panic"):
+            await self._make_room(int(policy.panic_to * now.window))
             window, now = self.measure()
         if not now.fits:
             raise self._too_large(now, policy)
@@ -73,17 +75,19 @@ class Steward:
         self._session.used, self._session.window = now.used, now.window
         self._session.model = frame.info.label
 
-    async def _make_room(self, policy: Policy) -> None:
-        """For a request that does not fit: await a handover under way, sweep, hand over without a model."""
+    async def overflowed(self) -> bool:
+        """Make room after the provider said that a request did not fit; whether the window is smaller now."""
+        policy, _, _ = self._settings()
         if not policy.enabled:
-            return
+            return False
+        _, before = self.measure()
+        await self._make_room(int(policy.panic_to * min(before.used, before.window)))
+        return self.measure()[1].used < before.used
+
+    async def _make_room(self, target: int) -> None:
+        """For a request that does not fit: await the handover under way, then climb the ladder."""
         await self.settle()
-        if not self.measure()[1].fits:
-            await self._upkeep.sweep_all("no room")
-        now = self.measure()[1]
-        due = None if now.fits else planner.handover_now(self._session.transcript, policy, now)
-        if due is not None:
-            await self._compactor.run("no room", due.cut, ask_model=False)
+        await self._ladder.climb(target)
 
     def start_due(self) -> None:
         """Start the handover that is due, if there is one and none runs."""

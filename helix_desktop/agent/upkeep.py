@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from helix_desktop.agent.ports import Clock, Counter
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
-from helix_desktop.context import fold, note, observation, planner
+from helix_desktop.context import fold, note, observation, panic, planner
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
@@ -16,7 +16,7 @@ from helix_desktop.context.fold import Fold
 from helix_desktop.context.index import HEAD, index_over
 from helix_desktop.context.layout import Item
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.sweep import Sweep
+from helix_desktop.context.sweep import LEAST_STEPS, Sweep
 from helix_desktop.context.window import Frame, Projector, Window
 
 _HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
@@ -144,10 +144,16 @@ class Upkeep:
         if plan() is not None:
             await self._session.record_decided(decide)
 
-    async def sweep_all(self, reason: SweepReason) -> None:
-        """Turn everything but the newest two steps into markers."""
+    async def sweep_all(self, reason: SweepReason, newest: int = LEAST_STEPS) -> None:
+        """Turn everything but the newest steps into markers."""
         policy, _, _ = self._settings()
-        await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy), reason)
+        await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy, newest), reason)
+
+    async def truncate(self) -> None:
+        """Leave out what can be left out, so that only its index entry stands in the window."""
+        policy, frame, _ = self._settings()
+        for one in panic.truncations(self._session.transcript):
+            await self._record_fold(one, policy, frame.info.window)
 
 
 def note_text(

@@ -42,9 +42,9 @@ def riding(transcript: Transcript, policy: Policy) -> Sweep | None:
     return Sweep(masked, sum(one.saving for one in found), sweep.rent_of(found)) if found else None
 
 
-def sweep_all(transcript: Transcript, policy: Policy) -> Sweep | None:
-    """Everything but the newest two steps: for a request that does not fit, or a person who asks."""
-    masked = tuple(one.seq for one in sweep.ripe(transcript, policy, protect_steps=0))
+def sweep_all(transcript: Transcript, policy: Policy, newest: int = sweep.LEAST_STEPS) -> Sweep | None:
+    """Everything but the newest steps: for a request that does not fit, or a person who asks."""
+    masked = tuple(one.seq for one in sweep.ripe(transcript, policy, newest))
     return Sweep(masked, sweep.saved_by(transcript, masked)) if masked else None
 
 

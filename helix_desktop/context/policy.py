@@ -73,7 +73,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("panic_at must lie above panic_to, and not below handover_at")
 
     def scaled(self, window: int) -> Policy:
-        """The numbers for a window of so many tokens: below 128,000, batches and protection shrink with it."""
+        """The numbers for a window of so many tokens: below 128,000, batches and protection shrink too."""
         scale = max(window / FULL_SIZE, _LEAST_SCALE)
         if scale >= 1:
             return self

@@ -32,22 +32,23 @@ class Ripe(msgspec.Struct, frozen=True):
     waited: int
 
 
-def ripe(transcript: Transcript, policy: Policy, protect_steps: int | None = None) -> list[Ripe]:
+def ripe(transcript: Transcript, policy: Policy, newest: int | None = None) -> list[Ripe]:
     """The outputs and arguments that may become markers now, oldest first.
 
     Protected is the newest tail: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
-    first, at least two calls; arguments have their own number of steps. What the person pinned, and the
-    newest copy of what was recalled often, is never taken. Masked is a state: what is a marker never comes
-    up again (invariant 5).
+    first, at least two calls; arguments have their own number of steps. With `newest`, only so many model
+    calls are. What the person pinned, and the newest copy of what was recalled often, is never taken. Masked
+    is a state: what is a marker never comes up again (invariant 5).
     """
     found = []
+    least = LEAST_STEPS if newest is None else newest
     for item in transcript.live():
-        if not isinstance(item, Item) or transcript.steps - item.step < LEAST_STEPS:
+        if not isinstance(item, Item) or transcript.steps - item.step < least:
             continue
         saving = saving_of(transcript, item)
         if saving < max(policy.least_saving, 1) or item.seq in transcript.rewrites.pinned:
             continue
-        since = _ripe_since(item, transcript, policy, protect_steps)
+        since = _ripe_since(item, transcript, policy) if newest is None else _closed_since(item, transcript)
         if since is not None and since <= transcript.steps:
             found.append(Ripe(item.seq, saving, transcript.steps - since))
     return found
@@ -65,17 +66,19 @@ def saving_of(transcript: Transcript, item: Item) -> int:
     return 0
 
 
-def _ripe_since(item: Item, transcript: Transcript, policy: Policy, protect_steps: int | None) -> int | None:
+def _closed_since(item: Item, transcript: Transcript) -> int | None:
+    is_open = isinstance(item.event, AssistantSpoke) and item.step == transcript.steps
+    return None if is_open and transcript.open_calls else item.step
+
+
+def _ripe_since(item: Item, transcript: Transcript, policy: Policy) -> int | None:
     """The model call from which on a message may become markers; None while it may not."""
     if isinstance(item.event, AssistantSpoke):
-        steps = policy.protect_argument_steps if protect_steps is None else protect_steps
-        if not policy.protect_argument_steps or (item.step == transcript.steps and transcript.open_calls):
-            return None
-        return item.step + max(steps, LEAST_STEPS)
-    if protect_steps is None and _recalled_often(item, transcript, policy):
+        steps = policy.protect_argument_steps
+        return item.step + max(steps, LEAST_STEPS) if steps else None
+    if _recalled_often(item, transcript, policy):
         return None
-    steps = policy.protect_steps if protect_steps is None else protect_steps
-    by_age = item.step + max(steps, LEAST_STEPS)
+    by_age = item.step + max(policy.protect_steps, LEAST_STEPS)
     by_distance = transcript.step_beyond(item, policy.protect_tokens)
     return by_age if by_distance is None else min(by_age, max(by_distance, item.step + LEAST_STEPS))
 

@@ -86,6 +86,17 @@ class Transcript:
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
                 self._add(recorded, event)
+            case HandoverFailed() | ObservationsFailed() | ObservationsMade() as tried:
+                self._tried(recorded, tried)
+            case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | FormChosen() as made:
+                self._rewrite(recorded, made)
+            case Pinned() | Unpinned() | Undone() | Redone() as changed:
+                self._rewrite(recorded, changed)
+            case _:
+                self._about_session(recorded)
+
+    def _about_session(self, recorded: Recorded) -> None:
+        match recorded.event:
             case SessionStarted(title=title):
                 self.title, self.created = title, recorded.at
             case SessionRenamed(title=title):
@@ -94,28 +105,21 @@ class Transcript:
                 self.queued[recorded.seq] = event
             case TurnEnded():
                 self.turn_open = False
+
+    def _tried(
+        self, recorded: Recorded, event: HandoverFailed | ObservationsFailed | ObservationsMade
+    ) -> None:
+        match event:
             case HandoverFailed():
                 self.failures += 1
                 self.last_compaction_at = recorded.at
             case ObservationsFailed():
                 self.observation_failures += 1
                 self.last_observation_at = recorded.at
-            case ObservationsMade() as event:
+            case ObservationsMade():
                 self.rewrites.observed[recorded.seq] = event
                 self.observation_failures = 0
                 self.last_observation_at = recorded.at
-            case (
-                SweepMade()
-                | FoldMade()
-                | ObservationsPlaced()
-                | HandoverMade()
-                | FormChosen()
-                | Pinned()
-                | Unpinned()
-                | Undone()
-                | Redone()
-            ) as rewrite:
-                self._rewrite(recorded, rewrite)
 
     def _add(self, recorded: Recorded, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
         match event:
