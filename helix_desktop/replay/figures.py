@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.reach import Reach
+from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.sending import Sent
 
 HEAVY = 0.85
@@ -53,7 +54,7 @@ class FileFigures(msgspec.Struct, frozen=True):
     reach: Reach
     least_reachable: float
     reach_checks: int
-    recalls: int
+    recalls: Recalls
     request_cpu: Timing
     feed_cpu: Timing
 

@@ -16,6 +16,7 @@ from helix_desktop.context.validity import problems
 from helix_desktop.replay.figures import Faults, FileFigures, Measured, Timing
 from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.reach import Originals, Reach, measure_reach
+from helix_desktop.replay.recall_model import RecallModel, Recalls
 from helix_desktop.replay.sending import Sending, Sent
 from helix_desktop.replay.tokens import MessageTokens
 from helix_desktop.replay.trajectory import as_message, read
@@ -28,19 +29,20 @@ T = TypeVar("T")
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to measure: the window in tokens, and how often outputs are fetched through the window.
+    """How to measure: the window in tokens, how often outputs are fetched through it, and what is recalled.
 
-    That is done at the last model call of a recording; with `reach_every` n, at each n-th as well.
+    Outputs are fetched at the last model call of a recording; with `reach_every` n, at each n-th as well.
+    `recall_rate` is that of the recall model; None leaves all recalls out, those before re-reads too.
     """
 
     window: int = 128_000
     reach_every: int = 0
+    recall_rate: float | None = None
 
 
 def measure_file(path: Path, make: Callable[[], Replay], tokens: MessageTokens, options: Options) -> Measured:
     """Replay one recording. Raises RecordingUnusable."""
     messages = list(read(path))
-    tokens.forget()
     unmanaged = _unmanaged(messages, tokens, options.window)
     with closing(make()) as replay:
         run = Run(replay, tokens, options)
@@ -76,6 +78,9 @@ class Run:
         self._replay, self._options = replay, options
         self._sending = Sending(tokens, options.window)
         self._originals, self._wire = Originals(), Wire()
+        self._recalls: RecallModel | None = None
+        if options.recall_rate is not None:
+            self._recalls = RecallModel(options.recall_rate, tokens, replay.recall)
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._by_rules = self._by_grammar = 0
@@ -89,13 +94,24 @@ class Run:
         for message, turn_ends in with_turn_ends(messages):
             if message["role"] == "assistant":
                 call += 1
-                request = self._take_request()
+                request = self._recalled(self._take_request(), as_message(message))
                 every = self._options.reach_every
                 if call == calls or (every and call % every == 0):
                     self._reaches.append(measure_reach(call, request, self._originals, self._replay.recall))
             self._feed(message)
+            self._originals.keep(as_message(message))
+            self._wire.know(as_message(message))
             if turn_ends:
                 _timed(self._feed_s, self._replay.end_turn)
+
+    def _recalled(self, request: tuple[Message, ...], answer: Message) -> tuple[Message, ...]:
+        """Put in the recalls that belong before an answer; the request after them."""
+        steps = self._recalls.before(answer, request, self._originals) if self._recalls else []
+        for step in steps:
+            for message in step:
+                self._feed(message)
+            request = self._take_request()
+        return request
 
     def _take_request(self) -> tuple[Message, ...]:
         raw = _timed(self._request_s, self._replay.request)
@@ -110,9 +126,6 @@ class Run:
 
     def _feed(self, message: RawMessage) -> None:
         _timed(self._feed_s, lambda: self._replay.feed(message))
-        recorded = as_message(message)
-        self._originals.keep(recorded)
-        self._wire.know(recorded)
 
     def measured(self, path: Path, unmanaged: Sent) -> Measured:
         """The figures, beside those of the unmanaged replay."""
@@ -130,7 +143,7 @@ class Run:
             reach=self._reaches[-1],
             least_reachable=min(one.share for one in self._reaches),
             reach_checks=len(self._reaches),
-            recalls=0,
+            recalls=self._recalls.made if self._recalls else Recalls(),
             request_cpu=Timing.of(self._request_s),
             feed_cpu=Timing.of(self._feed_s),
         )

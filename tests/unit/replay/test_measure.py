@@ -13,6 +13,7 @@ from helix_desktop.context.errors import RecordingUnusable
 from helix_desktop.replay.figures import Measured, Timing
 from helix_desktop.replay.measure import Options, measure_file, with_turn_ends
 from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.tokens import MessageTokens
 from helix_desktop.replay.totals import by_source, totals_of
 from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
@@ -48,7 +49,7 @@ def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
     assert one.managed.tool_tokens == 6000
     assert one.heavy
     assert (one.reach.share, one.reach.window_share, one.reach.output_bytes) == (1, 1, 3000)
-    assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, 0)
+    assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, Recalls())
 
 
 def test_markers_at_once(tmp_path: Path) -> None:
