@@ -27,7 +27,7 @@ def measure_all(
 
     Raises RecordingUnusable, and HelixError when a process dies.
     """
-    if jobs == 1 or len(paths) == 1:
+    if jobs == 1 or len(paths) <= 1:
         return list(_one_by_one(paths, make, options, tell))
     with _pool(min(jobs, len(paths))) as pool:
         # The largest first: a long recording begun last would leave the other processes idle.
