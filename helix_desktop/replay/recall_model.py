@@ -25,6 +25,7 @@ import msgspec
 from helix_desktop.context.message import Message, ToolCall
 from helix_desktop.replay.reach import Originals, standing, walk
 from helix_desktop.replay.tokens import MessageTokens
+from helix_desktop.replay.trajectory import parsed
 from helix_desktop.tools.pages import Pages, lines_of
 from helix_desktop.tools.recall import PAGE_TOKENS
 
@@ -136,10 +137,7 @@ def _path_read(call: ToolCall) -> str:
     """The path that a call reads; empty when it reads none."""
     if not call.name.lower().startswith(_READS):
         return ""
-    try:
-        given = json.loads(call.arguments)
-    except ValueError:
-        return ""
+    given = parsed(call.arguments)
     paths = (
         [given[key] for key in _PATHS if isinstance(given.get(key), str)] if isinstance(given, dict) else []
     )

@@ -53,6 +53,7 @@ _FIGURES: Sequence[tuple[str, Cell]] = (
     ("tool tokens saved, %", lambda one: _percent(one.tool_saved)),
     ("outputs reachable, % of bytes", lambda one: _percent(one.reachable)),
     ("outputs in the window, % of bytes", lambda one: _percent(one.in_window)),
+    ("call arguments reachable, % of bytes", lambda one: _percent(one.arguments_reachable)),
     ("heavy recordings", _heavy(lambda one: f"{one.files:,}")),
     ("  mean window, % of unmanaged", _heavy(lambda one: _percent(one.mean_window_of_unmanaged))),
     ("  mean window, % of the window", _heavy(lambda one: _percent(one.mean_window_of_window))),

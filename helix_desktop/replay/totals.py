@@ -37,7 +37,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     A `..._of_sums` divides what all managed sessions took by what all unmanaged ones did, so that long
     recordings weigh more; a `..._of_files` is the mean of the recordings' own shares. `tool_saved`,
-    `reachable` and `in_window` are of sums.
+    `reachable`, `in_window` and `arguments_reachable` are of sums.
     """
 
     files: int
@@ -55,6 +55,7 @@ class Totals(msgspec.Struct, frozen=True):
     reachable: float
     least_reachable: float
     in_window: float
+    arguments_reachable: float
     heavy: HeavyFigures | None
     counts: Counts
     summaries: int
@@ -106,6 +107,10 @@ def totals_of(measured: Sequence[Measured]) -> Totals:
         reachable=_share(sum(one.reach.reachable_bytes for one in files), output_bytes),
         least_reachable=min(one.least_reachable for one in files),
         in_window=_share(sum(one.reach.window_bytes for one in files), output_bytes),
+        arguments_reachable=_share(
+            sum(one.reach.reachable_argument_bytes for one in files),
+            sum(one.reach.argument_bytes for one in files),
+        ),
         heavy=_heavy([one for one in files if one.heavy]),
         counts=_added(Counts, [one.counts for one in files]),
         summaries=sum(one.summaries for one in files),

@@ -60,7 +60,7 @@ def test_a_table_without_heavy_recordings_has_no_figures_of_them(tmp_path: Path)
     (path,) = write(tmp_path, [session(1, 3)])
     light = measure_all([path], MarkersAtOnce, Options(), 1, lambda _: None)
     assert "heavy recordings" in table({"all": totals_of(light)})
-    assert table({"all": totals_of(light)}).splitlines()[11].split() == ["heavy", "recordings", "-"]
+    assert table({"all": totals_of(light)}).splitlines()[12].split() == ["heavy", "recordings", "-"]
 
 
 def test_remarks_name_what_should_not_be(tmp_path: Path) -> None:
