@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from helix_desktop.context.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.context.message import Message
 from helix_desktop.context.validity import problems
 from helix_desktop.replay.figures import Faults, FileFigures, Measured, Timing
@@ -83,7 +84,8 @@ class Run:
             self._recalls = RecallModel(options.recall_rate, tokens, replay.recall)
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
-        self._by_rules = self._by_grammar = 0
+        self._request: tuple[Message, ...] = ()
+        self._by_rules = self._by_grammar = self._not_made = 0
         self._reasons: list[str] = []
         self._reaches: list[Reach] = []
 
@@ -94,35 +96,46 @@ class Run:
         for message, turn_ends in with_turn_ends(messages):
             if message["role"] == "assistant":
                 call += 1
-                request = self._recalled(self._take_request(), as_message(message))
+                self._take_request()
+                self._put_in_recalls(as_message(message))
                 every = self._options.reach_every
                 if call == calls or (every and call % every == 0):
-                    self._reaches.append(measure_reach(call, request, self._originals, self._replay.recall))
+                    self._look_for_outputs(call)
             self._feed(message)
             self._originals.keep(as_message(message))
             self._wire.know(as_message(message))
             if turn_ends:
                 _timed(self._feed_s, self._replay.end_turn)
 
-    def _recalled(self, request: tuple[Message, ...], answer: Message) -> tuple[Message, ...]:
-        """Put in the recalls that belong before an answer; the request after them."""
-        steps = self._recalls.before(answer, request, self._originals) if self._recalls else []
+    def _look_for_outputs(self, call: int) -> None:
+        found = measure_reach(call, self._request, self._originals, self._replay.recall)
+        self._reaches.append(found)
+
+    def _put_in_recalls(self, answer: Message) -> None:
+        steps = self._recalls.before(answer, self._request, self._originals) if self._recalls else []
         for step in steps:
             for message in step:
                 self._feed(message)
-            request = self._take_request()
-        return request
+            self._take_request()
 
-    def _take_request(self) -> tuple[Message, ...]:
-        raw = _timed(self._request_s, self._replay.request)
-        request = tuple(map(as_message, raw))
-        self._sending.add(request)
-        by_rules, by_grammar = problems(request), self._wire.faults(request)
+    def _take_request(self) -> None:
+        """Take and judge the next request; where none is made, the former one stays the last."""
+        try:
+            raw = _timed(self._request_s, self._replay.request)
+        except (RequestTooLarge, RequestInvalid) as error:
+            self._not_made += 1
+            self._note([str(error)])
+            return
+        self._request = tuple(map(as_message, raw))
+        self._sending.add(self._request)
+        by_rules, by_grammar = problems(self._request), self._wire.faults(self._request)
         self._by_rules += bool(by_rules)
         self._by_grammar += bool(by_grammar)
-        reasons = [f"request {len(self._request_s)}: {why}" for why in by_rules or by_grammar]
-        self._reasons += reasons[: REASONS - len(self._reasons)]
-        return request
+        self._note(by_rules or by_grammar)
+
+    def _note(self, reasons: Sequence[str]) -> None:
+        room = REASONS - len(self._reasons)
+        self._reasons += [f"request {len(self._request_s)}: {why}" for why in reasons[:room]]
 
     def _feed(self, message: RawMessage) -> None:
         _timed(self._feed_s, lambda: self._replay.feed(message))
@@ -139,7 +152,7 @@ class Run:
             counts=self._replay.counts,
             summaries=len(summaries),
             summary_tokens=sum(summaries),
-            faults=Faults(self._by_rules, self._by_grammar, tuple(self._reasons)),
+            faults=Faults(self._by_rules, self._by_grammar, self._not_made, tuple(self._reasons)),
             reach=self._reaches[-1],
             least_reachable=min(one.share for one in self._reaches),
             reach_checks=len(self._reaches),
@@ -153,6 +166,7 @@ class Run:
 def _timed(times: list[float], work: Callable[[], T]) -> T:
     """Do it, and note the processor time it took, of all threads."""
     began = time.process_time()
-    done = work()
-    times.append(time.process_time() - began)
-    return done
+    try:
+        return work()
+    finally:
+        times.append(time.process_time() - began)

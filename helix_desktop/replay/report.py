@@ -63,6 +63,7 @@ _FIGURES: Sequence[tuple[str, Cell]] = (
     ("  lossy events each", _heavy(lambda one: f"{one.lossy:.2f}")),
     ("requests over the window", lambda one: f"{one.over_window:,}"),
     ("invalid requests", lambda one: f"{max(one.invalid_by_rules, one.invalid_by_grammar):,}"),
+    ("requests that could not be made", lambda one: f"{one.not_made:,}"),
     ("processor per request, p50 ms", lambda one: f"{one.request_cpu.p50_ms:.2f}"),
     ("processor per request, p95 ms", lambda one: f"{one.request_cpu.p95_ms:.2f}"),
     ("processor per message, p50 ms", lambda one: f"{one.feed_cpu.p50_ms:.2f}"),

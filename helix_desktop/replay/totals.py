@@ -65,6 +65,7 @@ class Totals(msgspec.Struct, frozen=True):
     over_window: int
     invalid_by_rules: int
     invalid_by_grammar: int
+    not_made: int
     request_cpu: Timing
     feed_cpu: Timing
 
@@ -120,6 +121,7 @@ def totals_of(measured: Sequence[Measured]) -> Totals:
         over_window=sum(one.managed.over_window for one in files),
         invalid_by_rules=sum(one.faults.by_rules for one in files),
         invalid_by_grammar=sum(one.faults.by_grammar for one in files),
+        not_made=sum(one.faults.not_made for one in files),
         request_cpu=Timing.of([time for one in measured for time in one.request_s]),
         feed_cpu=Timing.of([time for one in measured for time in one.feed_s]),
     )
