@@ -48,6 +48,27 @@ def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
             return tokens + FRAMING
 
 
+def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens that its markers save of a message as it came; 0 when it can have none."""
+    match event:
+        case ToolAnswered(digest=digest) if digest:
+            return event.tokens - event.marker_tokens
+        case AssistantSpoke(short=short) if short:
+            return event.tokens - event.short_tokens
+    return 0
+
+
+def words_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens of what a message says in words: all of the person's, the agent's without its calls, about."""
+    match event:
+        case UserSpoke(tokens=tokens):
+            return tokens
+        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
+            called = sum(len(call.name) + len(call.arguments) for call in calls)
+            return tokens * len(text) // max(1, len(text) + called)
+    return 0
+
+
 class Transcript:
     """The state of a session after its events so far; only `apply` changes it."""
 
@@ -73,6 +94,7 @@ class Transcript:
         self.observation_failures = 0
         self._seqs: list[int] = []
         self._cumulative: list[int] = []
+        self._beyond: dict[tuple[int, int], int] = {}
         self._live: list[Entry] = []
         self._covers: list[Cover] = []
         for recorded in events:
@@ -138,7 +160,17 @@ class Transcript:
                     self.newest_recall[recalled] = recorded.seq
         tokens = tokens_of(event)
         cumulative = (self._cumulative[-1] if self._cumulative else 0) + tokens
-        item = Item(recorded.seq, recorded.at, self.steps, self.turns, event, tokens, cumulative)
+        item = Item(
+            recorded.seq,
+            recorded.at,
+            self.steps,
+            self.turns,
+            event,
+            tokens,
+            cumulative,
+            saving_of(event),
+            words_of(event),
+        )
         self.items.append(item)
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
@@ -210,8 +242,13 @@ class Transcript:
 
     def step_beyond(self, item: Item, tokens: int) -> int | None:
         """The model call at which `tokens` tokens lay behind an item; None while fewer do."""
-        at = bisect_left(self._cumulative, item.cumulative + tokens)
-        return self.items[at].step if at < len(self.items) else None
+        known = self._beyond.get((item.seq, tokens))
+        if known is None:
+            at = bisect_left(self._cumulative, item.cumulative + tokens)
+            if at == len(self.items):
+                return None
+            known = self._beyond[item.seq, tokens] = self.items[at].step
+        return known
 
     @property
     def total(self) -> int:
