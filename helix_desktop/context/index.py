@@ -39,11 +39,9 @@ def index_over(transcript: Transcript, after: int, upto: int, kept: int = 0) -> 
     What a cover in force already stands for is named by that cover's own index entry.
     """
     inside = [one for one in transcript.covers if after <= one.after and one.upto <= upto]
-    raw = [
-        item
-        for item in transcript.between(after, upto)
-        if item.seq != kept and not any(one.after < item.seq <= one.upto for one in inside)
-    ]
+    edges = [after, *(edge for one in inside for edge in (one.after, one.upto)), upto]
+    gaps = zip(edges[::2], edges[1::2], strict=True)
+    raw = [item for low, high in gaps for item in transcript.between(low, high) if item.seq != kept]
     freed = [one.event.kept for one in inside if isinstance(one.event, HandoverMade)]
     raw = [item for seq in freed if seq and (item := transcript.item(seq)) and seq != kept] + raw
     text, named = index_text(raw, [one.event.index for one in inside if one.event.index])
