@@ -8,6 +8,11 @@ from collections.abc import Mapping, Sequence
 from helix_desktop.agent.approval import Approvals, AskedInWindow
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.engine import Engine
+from helix_desktop.agent.extractor import Extractor
+from helix_desktop.agent.forms import Forms
+from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.intake_gate import IntakeGate
+from helix_desktop.agent.intake_question import IntakeQuestion
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -20,6 +25,7 @@ from helix_desktop.context.budget import Gauge
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import (
     Attachment,
+    Form,
     MessageQueued,
     Pinned,
     Redone,
@@ -76,10 +82,15 @@ class Conversation:
         self._scope, self._parts, self._settings = scope, parts, settings
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
+        counter, clock = parts.counter, parts.clock
+        extractor = Extractor(counter, parts.prompts["extract"], settings)
+        question = IntakeQuestion(session, counter, clock, parts.prompts["intake"], settings)
+        gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
         approvals = Approvals(parts.permissions, parts.approver)
-        runner = ToolRunner(session, parts.tools, approvals, parts.counter, parts.clock, settings)
+        runner = ToolRunner(session, parts.tools, approvals, counter, clock, gate)
         compactor = Compactor(session, parts.counter, parts.clock, parts.prompts["handover"], settings)
         upkeep = Upkeep(session, parts.counter, parts.clock, settings)
+        self._forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
         self._steward = Steward(session, upkeep, compactor, parts.clock, scope, settings)
         self._engine = Engine(session, runner, self._steward, parts.counter, parts.clock, settings)
 
@@ -177,6 +188,14 @@ class Conversation:
         """Let an undone sweep or handover hold again."""
         if self.session.transcript.can_redo(seq):
             await self.session.record(Redone(seq))
+
+    async def choose_form(self, seq: int, form: Form, asked: str = "") -> None:
+        """Show the output recorded as `seq` in a form; `asked` says what a compact one is to contain.
+
+        Undone like any rewrite. Raises FormRefused when it cannot be, StoreError when its bytes cannot be
+        read, ModelError when no model made the extract.
+        """
+        await self._forms.choose(seq, form, asked)
 
     async def pin(self, seq: int) -> None:
         """Keep the output recorded as `seq` in the window, whole, on every path."""

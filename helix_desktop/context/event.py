@@ -159,8 +159,8 @@ class OutputHeld(Fact, frozen=True, tag="output-held"):
 class FormChosen(Fact, frozen=True, tag="form-chosen"):
     """The person chose another shown form for the output recorded as `target`.
 
-    For a compact one `asked` are their instructions, and `intake_tokens` (of them `intake_cached`) went in and
-    out of the model `intake_model` in `intake_ms`.
+    For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
+    went in and out of `intake_model` in `intake_ms`.
     """
 
     target: int

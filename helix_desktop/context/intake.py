@@ -37,8 +37,8 @@ class _Telling(msgspec.Struct, frozen=True):
 def preview(text: str, digest: str, budget: int, exit_code: int | None = None) -> str:
     """Head, lines that tell of errors, and tail in about `budget` tokens, then the marker.
 
-    Lines between head and tail stand with their numbers, as recall takes them; an exit code that no shown line
-    names is added.
+    Lines between head and tail stand with their numbers, as recall takes them; an exit code that no shown
+    line names is added.
     """
     room = max(budget, LEAST_BUDGET) * CHARS_PER_TOKEN
     shown = text if len(text) <= room else _shortened(text, digest, room, exit_code)
@@ -81,7 +81,7 @@ def _gap(text: str, start: int, end: int, followed: bool) -> str:
 
 
 def _tellings(text: str, start: int, end: int, cap: int) -> Iterator[_Telling]:
-    """The lines between two places that speak of an error, one of each shape; the last loud one matters most."""
+    """The lines between two places that tell of an error, one of each shape; the last loud one counts most."""
     number = text.count("\n", 0, start) + 1
     seen: set[str] = set()
     last: _Telling | None = None
