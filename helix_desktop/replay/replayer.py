@@ -43,9 +43,9 @@ from helix_desktop.store.memory import MemoryStore
 T = TypeVar("T")
 RECALL = "recall_cached_content"
 _SESSION = "0" * 32
-_CALL_MS, _TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
-_BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
-_PROMPT = "Write a handover."
+CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
+BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
+PROMPTS = {"handover": "Write a handover."}
 
 
 class Replayer:
@@ -61,7 +61,7 @@ class Replayer:
         self._info = ModelInfo("replay", "recorded", window, reserve=0)
         self._policy = _policy(policy).scaled(window)
         self._loop = asyncio.new_event_loop()
-        self._clock = _BEGAN
+        self._clock = BEGAN
         self._counter = RecordedCounter()
         self._writer = SummaryWriter(self._info, self._counter)
         self._store = MemoryStore(self._now)
@@ -78,7 +78,7 @@ class Replayer:
         self._session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
         upkeep = Upkeep(self._session, self._counter, self._now, self._settings)
-        compactor = Compactor(self._session, self._counter, self._now, _PROMPT, self._settings)
+        compactor = Compactor(self._session, self._counter, self._now, PROMPTS["handover"], self._settings)
         self._steward = Steward(self._session, upkeep, compactor, self._now, self._scope, self._settings)
         await self._session.record(SessionStarted("Replay"))
 
@@ -122,9 +122,9 @@ class Replayer:
         made = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in calls)
         if not (text.strip() or made):
             return
-        self._clock += _CALL_MS
+        self._clock += CALL_MS
         answer = Answer(text, made)
-        spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, _CALL_MS)
+        spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, CALL_MS)
         await self._session.record(spoken, contents=contents)
         self._calls = {call.id: call for call in made}
 
@@ -159,7 +159,7 @@ class Replayer:
             await self._session.record(TurnEnded("done"))
         self._steward.start_due()
         await self._steward.settle()
-        self._clock += _TURN_MS
+        self._clock += TURN_MS
 
     def request(self) -> list[dict[str, Any]]:
         """What would be sent to the model now; the same each time until the next message.
