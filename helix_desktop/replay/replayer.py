@@ -75,17 +75,18 @@ class Replayer:
 
     async def _open(self) -> None:
         self._scope = TaskScope()
-        self._session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
+        self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
-        upkeep = Upkeep(self._session, self._counter, self._now, self._settings)
-        compactor = Compactor(self._session, self._counter, self._now, PROMPTS["handover"], self._settings)
-        self._steward = Steward(self._session, upkeep, compactor, self._now, self._scope, self._settings)
-        await self._session.record(SessionStarted("Replay"))
+        upkeep = Upkeep(self.session, self._counter, self._now, self.settings)
+        compactor = Compactor(self.session, self._counter, self._now, PROMPTS["handover"], self.settings)
+        self._steward = Steward(self.session, upkeep, compactor, self._now, self._scope, self.settings)
+        await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:
         return self._clock
 
-    def _settings(self) -> tuple[Policy, Frame, Roles]:
+    def settings(self) -> tuple[Policy, Frame, Roles]:
+        """Policy, frame and models of the replay."""
         return self._policy, self._frame, Roles(self._writer)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -106,7 +107,7 @@ class Replayer:
                 self._frame = Frame(self._info, text, (), tokens, 0)
             case "user":
                 (tokens,) = await self._counter.count([text])
-                await self._session.record(UserSpoke(text, tokens))
+                await self.session.record(UserSpoke(text, tokens))
             case "assistant":
                 await self._spoken(text, message.get("tool_calls") or ())
             case "tool":
@@ -125,7 +126,7 @@ class Replayer:
         self._clock += CALL_MS
         answer = Answer(text, made)
         spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, CALL_MS)
-        await self._session.record(spoken, contents=contents)
+        await self.session.record(spoken, contents=contents)
         self._calls = {call.id: call for call in made}
 
     async def _answered(self, call_id: str, name: str, text: str) -> None:
@@ -138,7 +139,7 @@ class Replayer:
         if self._intake.gated(taken, self._policy, self._info.window):
             answer = await self._intake.previewed(taken, self._policy)
         contents = [taken.content] if taken.content is not None else []
-        await self._session.record(answer, contents=contents)
+        await self.session.record(answer, contents=contents)
 
     async def _recalled(self, call: ToolCall, text: str) -> ToolResult | None:
         """The result of a recall of what this session holds, shown as it was fed; None for other calls."""
@@ -155,8 +156,8 @@ class Replayer:
         self._run(self._end_turn())
 
     async def _end_turn(self) -> None:
-        if self._session.transcript.turn_open:
-            await self._session.record(TurnEnded("done"))
+        if self.session.transcript.turn_open:
+            await self.session.record(TurnEnded("done"))
         self._steward.start_due()
         await self._steward.settle()
         self._clock += TURN_MS
@@ -193,7 +194,7 @@ class Replayer:
     @property
     def counts(self) -> Counts:
         """What has happened so far."""
-        events = [one.event for one in self._session.log]
+        events = [one.event for one in self.session.log]
         observed = [one for one in events if isinstance(one, ObservationsMade)]
         return Counts(
             sweeps=_count(events, SweepMade),

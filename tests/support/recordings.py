@@ -1,4 +1,4 @@
-"""Made-up recordings of agent sessions, in the shape that a replay takes; the same seed gives the same one."""
+"""Made-up recordings of agent sessions, in the shape that a replay takes; a seed gives always the same."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 import random
 from typing import Any
 
-_WORDS = (
+_WORDS = tuple(
     "the cache holds every output under its hash and the window shows a marker that leads back to it when "
-    "a test fails because parse_header returns None for empty input then fix handler.go line 42 error exit"
-).split()
+    "a test fails because parse_header returns None for empty input then fix handler.go line 42 error exit".split()
+)
 _TOOLS = ("Read", "Bash", "Grep", "Edit", "Write")
 
 
@@ -34,7 +34,7 @@ class Recorder:
 
     def _step(self) -> None:
         calls = [self._call() for _ in range(self._random.choice((1, 1, 1, 2, 3)))]
-        said = self._text(0, 25) if self._random.random() > 0.2 else ""  # noqa: PLR2004 - now and then silent
+        said = self._text(0, 25) if self._random.random() > 0.2 else ""
         self.messages.append({"role": "assistant", "content": said, "tool_calls": calls})
         for call in calls:
             size = min(self._largest, int(self._random.lognormvariate(4.0, 1.6)))
