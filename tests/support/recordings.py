@@ -7,8 +7,7 @@ import random
 from typing import Any
 
 _WORDS = tuple(
-    "the cache holds every output under its hash and the window shows a marker that leads back to it when "
-    "a test fails because parse_header returns None for empty input then fix handler.go line 42 error exit".split()
+    ["the", "cache", "holds", "every", "output", "under", "its", "hash", "and", "the", "window", "shows", "a", "marker", "that", "leads", "back", "to", "it", "when", "a", "test", "fails", "because", "parse_header", "returns", "None", "for", "empty", "input", "then", "fix", "handler.go", "line", "42", "error", "exit"]
 )
 _TOOLS = ("Read", "Bash", "Grep", "Edit", "Write")
 
