@@ -11,7 +11,7 @@ from helix_desktop.agent.ports import Clock, Counter, Model
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import CompactionMoved, Phase
-from helix_desktop.context import planner
+from helix_desktop.context import planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.cut import Cut
@@ -191,12 +191,12 @@ class Compactor:
         if (held[0] if held else 0) != reading.former_seq:
             raise CompactionRefused("No handover was made.", "The history was changed meanwhile.")
         twin = _with(transcript, made)
-        swept = planner.riding(twin, policy)
+        swept = sweep.riding(twin, policy)
         events: tuple[Event, ...] = (made,)
         if swept is not None:
-            sweep = SweepMade(swept.masked, swept.saved, "handover")
-            events = (made, sweep)
-            twin.apply(Recorded(twin.last_seq + 1, twin.last_at, sweep))
+            riding = SweepMade(swept.masked, swept.saved, "handover")
+            events = (made, riding)
+            twin.apply(Recorded(twin.last_seq + 1, twin.last_at, riding))
         before = project(transcript, policy, frame).estimate
         after = project(twin, policy, frame).estimate
         if before - after < frame.info.window * policy.handover_least_gain / reading.gauge.ratio:

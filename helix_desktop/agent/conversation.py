@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from helix_desktop.agent.approval import Approvals, AskedInWindow
 from helix_desktop.agent.compactor import Compactor
@@ -30,13 +30,18 @@ from helix_desktop.context.event import (
     Unpinned,
 )
 from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.prompt import versioned
 from helix_desktop.context.rows import Row
 from helix_desktop.context.tool import ApprovalAsk, Decision
 from helix_desktop.context.window import Window
 
 
 class Parts:
-    """What the conversations of one workspace share. `prompts` holds the texts `system` and `handover`."""
+    """What the conversations of one workspace share.
+
+    `prompts` holds what models are told, by name and without their version lines; `versions` what events call
+    each.
+    """
 
     def __init__(
         self,
@@ -45,11 +50,14 @@ class Parts:
         counter: Counter,
         permissions: Permissions,
         clock: Clock,
-        prompts: dict[str, str],
+        prompts: Mapping[str, str],
         approver: Approver | None = None,
     ) -> None:
         self.store, self.tools, self.counter, self.clock = store, tools, counter, clock
-        self.permissions, self.prompts = permissions, prompts
+        self.permissions = permissions
+        read = {name: versioned(name, text) for name, text in prompts.items()}
+        self.prompts = {name: text for name, (text, _) in read.items()}
+        self.versions = {name: version for name, (_, version) in read.items()}
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
 

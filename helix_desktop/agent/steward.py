@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import msgspec
 
@@ -24,6 +25,8 @@ from helix_desktop.context.policy import Policy
 from helix_desktop.context.rows import Row, rows_of
 from helix_desktop.context.window import Window
 
+log = logging.getLogger(__name__)
+
 
 class Steward:
     """Looks after one session's window, live and in replay alike."""
@@ -39,6 +42,7 @@ class Steward:
     ) -> None:
         self._session, self._upkeep, self._compactor = session, upkeep, compactor
         self._clock, self._scope, self._settings = clock, scope, settings
+        self._linter = validity.Linter()
         self._ladder = Ladder(session, upkeep, compactor, settings)
         self._compaction: asyncio.Task[None] | None = None
 
@@ -66,7 +70,7 @@ class Steward:
         if not now.fits:
             raise self._too_large(now, policy)
         self.note_use()
-        return _linted(window)
+        return self._linted(window)
 
     def note_use(self) -> None:
         """Let the session's list show how full the window is."""
@@ -136,17 +140,17 @@ class Steward:
             return RequestTooLarge(what, why, "Compaction is off: turn a profile on.")
         return RequestTooLarge(what, why, "Use a larger window, or begin a new session.")
 
-
-def _linted(window: Window) -> Window:
-    messages = window.request.messages
-    if not validity.problems(messages):
-        return window
-    mended = validity.repair(messages)
-    left = validity.problems(mended)
-    if left:
-        raise RequestInvalid(
-            "The next request is not valid and was not sent.",
-            "; ".join(left),
-            "Undo the last change, or report this.",
-        )
-    return msgspec.structs.replace(window, request=Request(mended, window.request.tools))
+    def _linted(self, window: Window) -> Window:
+        messages = window.request.messages
+        if not self._linter.problems(messages):
+            return window
+        mended = validity.repair(messages)
+        left = validity.problems(mended)
+        if left:
+            raise RequestInvalid(
+                "The next request is not valid and was not sent.",
+                "; ".join(left),
+                "Undo the last change, or report this.",
+            )
+        log.info("a request was mended before it was sent: %s", "; ".join(validity.problems(messages)))
+        return msgspec.structs.replace(window, request=Request(mended, window.request.tools))

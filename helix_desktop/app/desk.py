@@ -35,9 +35,10 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def prompt(name: str) -> str:
-    """A prompt that ships with the app."""
-    return (resources_dir() / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+def prompts() -> dict[str, str]:
+    """The prompts that ship with the app, by name."""
+    files = sorted((resources_dir() / "prompts").glob("*.md"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in files}
 
 
 class Desk:
@@ -95,7 +96,7 @@ class Desk:
             counter=self.counter,
             permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
             clock=now_ms,
-            prompts={"system": prompt("system"), "handover": prompt("handover")},
+            prompts=prompts(),
             approver=self._approver,
         )
         return Room(identity, parts, policy, model, reading)

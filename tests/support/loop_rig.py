@@ -21,6 +21,7 @@ from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
+from helix_desktop.app.desk import prompts
 from helix_desktop.context.event import (
     Event,
     FoldMade,
@@ -234,9 +235,8 @@ def _counter() -> TokenCounter:
 def _room(root: Path, store: LevelStore, policy: Policy) -> Room:
     counter = _counter()
     tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
-    prompts = {name: (RESOURCES / "prompts" / f"{name}.md").read_text() for name in ("system", "handover")}
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
-    parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts, AlwaysAnswers("once"))
+    parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts(), AlwaysAnswers("once"))
     return Room("w", parts, policy, OpenAIChat(ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()))
 
 
