@@ -83,7 +83,7 @@ class Rewrites:
         undone = (self.made[seq] for seq in self.undone)
         released = {seq for one in undone if isinstance(one, SweepMade) for seq in one.masked}
         self.masked = masked - self.pinned
-        self.released = frozenset(released - masked)
+        self.released = frozenset((released | forms.keys()) - masked)
         self.forms = forms
 
     def knows(self, seq: int) -> bool:

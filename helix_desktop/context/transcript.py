@@ -17,6 +17,7 @@ from helix_desktop.context.event import (
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
+    OutputHeld,
     Pinned,
     Recorded,
     Redone,
@@ -86,6 +87,7 @@ class Transcript:
         self.turns = 0
         self.turn_open = False
         self.open_calls: dict[str, ToolCall] = {}
+        self.held: dict[str, ToolAnswered] = {}
         self.queued: dict[int, MessageQueued] = {}
         self.rewrites = Rewrites()
         self.last_model, self.last_answer_at = "", 0
@@ -132,6 +134,8 @@ class Transcript:
                 self.queued[recorded.seq] = event
             case TurnEnded():
                 self.turn_open = False
+            case OutputHeld(answer=answer) if answer.call_id in self.open_calls:
+                self.held[answer.call_id] = answer
 
     def _tried(
         self, recorded: Recorded, event: HandoverFailed | ObservationsFailed | ObservationsMade
@@ -158,8 +162,10 @@ class Transcript:
                 self.steps += 1
                 self.last_model, self.last_answer_at = model, recorded.at
                 self.open_calls = {call.id: call for call in calls}
+                self.held = {}
             case ToolAnswered(call_id=call_id, recalled=recalled):
                 self.open_calls.pop(call_id, None)
+                self.held.pop(call_id, None)
                 if recalled:
                     self.recalls[recalled] += 1
                     self.newest_recall[recalled] = recorded.seq
@@ -220,10 +226,12 @@ class Transcript:
         self._live = arrange(self.items, self.position, self._covers, pinned)
 
     def fork(self) -> Transcript:
-        """A copy that may take in rewrites without touching this one."""
+        """A copy that may take in further events without touching this one."""
         twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict):
+                setattr(twin, name, copy(value))
         twin.rewrites = self.rewrites.fork()
-        twin._live, twin._covers = list(self._live), list(self._covers)
         return twin
 
     @property
@@ -233,7 +241,7 @@ class Transcript:
 
     @property
     def released(self) -> frozenset[int]:
-        """Seqs of what the person took out of a sweep: no sweep of our own takes it again."""
+        """Seqs of what the person took out of a sweep or chose the form of: no sweep of our own takes it."""
         return self.rewrites.released
 
     @property
@@ -292,7 +300,7 @@ class Transcript:
         if isinstance(entry, Item):
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
-            return entry.item.tokens + PINNED_LABEL
+            return self._item_tokens(entry.item) + PINNED_LABEL
         return sum(cover.event.tokens for cover in entry.covers) + FRAMING
 
     def _item_tokens(self, item: Item) -> int:
