@@ -25,7 +25,7 @@ from helix_desktop.replay.replayer import BEGAN, CALL_MS, PROMPTS, TURN_MS
 from helix_desktop.replay.writer import SummaryWriter
 from helix_desktop.store.memory import MemoryStore
 from tests.support.agent_rig import Rules
-from tests.support.recordings import Recorder
+from tests.support.recordings import session as recording
 
 WINDOW = 12_000
 CASES = [
@@ -124,7 +124,7 @@ def raw(message: Message) -> dict[str, Any]:
 @pytest.mark.parametrize(("name", "policy"), CASES, ids=[name for name, _ in CASES])
 def test_live_and_replay_send_the_same(name: str, policy: Policy) -> None:
     """Every request of one session is the same byte for byte, whoever runs it."""
-    messages = Recorder(seed=7, largest=900).turns(9, 25)
+    messages = recording(7, 150)
     sent, replayer = replayed(messages, policy)
     try:
         with asyncio.Runner() as runner:
