@@ -117,7 +117,7 @@ class Compactor:
         reason = ""
         if ask_model:
             try:
-                sections = await self._asked(reading, focus, roles.main, frame)
+                sections = await self._asked(reading, focus, roles.summarising[0], frame)
                 return Summary(sections, frame.info.label, frame.info.demo)
             except (ModelError, CompactionRefused) as error:
                 reason = str(error)

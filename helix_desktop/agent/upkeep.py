@@ -141,8 +141,7 @@ class Upkeep:
             made = plan()
             return [SweepMade(made.masked, made.saved, reason)] if made is not None else []
 
-        if plan() is not None:
-            await self._session.record_decided(decide)
+        await self._session.record_decided(decide)
 
     async def sweep_all(self, reason: SweepReason, newest: int = LEAST_STEPS) -> None:
         """Turn everything but the newest steps into markers."""

@@ -13,7 +13,7 @@ HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
-_FURTHER = "\n| "  # begins each further line of what was said, so that none can pass for an entry
+_FURTHER = "| "  # begins each further line of what was said, so that none can pass for an entry
 
 
 def index_text(items: Iterable[Item], former: Sequence[str] = ()) -> tuple[str, int]:
@@ -89,7 +89,8 @@ def _attachment_line(seq: int, one: Attachment) -> str:
 
 
 def _quoted(text: str) -> str:
-    return _FURTHER.join(text.splitlines())
+    """The words, every sign of them: also how their lines end."""
+    return _FURTHER.join(text.splitlines(keepends=True))
 
 
 def _one_line(text: str) -> str:
