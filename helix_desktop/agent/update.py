@@ -73,9 +73,11 @@ class IntakeMoved(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """What is going on, for people; empty when nothing is."""
         outputs = f"{len(self.calls)} large output" + ("" if len(self.calls) == 1 else "s")
-        return {"idle": "", "ask": f"Choosing how to keep {outputs}…", "extract": f"Extracting from {outputs}…"}[
-            self.phase
-        ]
+        return {
+            "idle": "",
+            "ask": f"Choosing how to keep {outputs}…",
+            "extract": f"Extracting from {outputs}…",
+        }[self.phase]
 
 
 class Trouble(msgspec.Struct, frozen=True):
