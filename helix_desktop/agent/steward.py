@@ -89,8 +89,11 @@ class Steward:
         return self.measure()[1].used < before.used
 
     async def _make_room(self, target: int) -> None:
-        """For a request that does not fit: await the handover under way, then climb the ladder."""
-        await self.settle()
+        """For a request that does not fit: await the handover under way, then climb the ladder if need be."""
+        if self._compacting:
+            await self.settle()
+            if self.measure()[1].used <= target:
+                return
         await self._ladder.climb(target)
 
     def start_due(self) -> None:
