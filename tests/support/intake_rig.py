@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -97,6 +98,13 @@ class IntakeRig(Rig):
     def answered(self) -> list[ToolAnswered]:
         """The recorded answers, in the order of their calls."""
         return sorted(self.events(ToolAnswered), key=lambda one: one.call_id)
+
+
+def let_pass(seconds: float) -> None:
+    """Let the running loop's clock jump ahead: what was to happen by then happens at its next turn."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign] # its clock, for this test only
 
 
 def large(name: str, lines: int = 300) -> str:

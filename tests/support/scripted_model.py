@@ -36,7 +36,7 @@ class ScriptedModel:
         self.closed = 0
 
     def _kind(self, request: Request) -> tuple[list[Request], Script]:
-        asked = request.messages[-1].text
+        asked = request.messages[-1].text if request.messages[-1].role == "user" else ""
         if asked.startswith(OPENING):
             return self.summary_requests, self.summary
         if asked.startswith(QUESTION):
