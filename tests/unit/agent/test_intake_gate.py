@@ -105,6 +105,17 @@ async def test_whole_is_offered_only_while_there_is_room_for_all() -> None:
     await rig.sound()
 
 
+@pytest.mark.parametrize("reserve", [400, 3_000])
+async def test_room_for_the_answer_is_kept_free(reserve: int) -> None:
+    """What fits beside a short answer may not fit beside a long one."""
+    rig = IntakeRig(info=ModelInfo("test", "main", window=10_000, reserve=reserve))
+    rig.gives("big", large("big", 1_600))
+    rig.calls("big")
+    talk = await rig.begin()
+    await talk.run("Go.")
+    assert options(rig.model.questions[0])[0].endswith("full") == (reserve == 400)
+
+
 @pytest.mark.parametrize("used", [0, 1_000])
 async def test_the_provider_s_count_decides_how_much_room_there_is(used: int) -> None:
     """When it reports twice our tokens, half as much is offered."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from helix_desktop.agent.update import IntakeMoved, Trouble
@@ -49,19 +50,19 @@ async def test_an_extract_that_is_late_leaves_the_others_alone() -> None:
 
 async def test_one_deadline_covers_question_and_extracts() -> None:
     """What the question took is no longer there for the extracts."""
-    rig = three("")
+    rig = three("", msgspec.structs.replace(POLICY, intake_deadline_s=100))
     chosen = asyncio.Event()
     rig.model.question = lambda _: [chosen, *said("1: compact: a\n2: full\n3: preview")]
     rig.extracts(lambda _: never())
     talk = await rig.begin()
     await talk.send("Go.")
     await rig.when(lambda: rig.model.questions)
-    let_pass(POLICY.intake_deadline_s * 0.6)
+    let_pass(60)
     await passes(20)
     chosen.set()
     await rig.when(lambda: rig.fast.extracts)
     assert not rig.events(ToolAnswered)[1:]
-    let_pass(POLICY.intake_deadline_s * 0.6)
+    let_pass(60)
     await rig.idle()
     assert rig.forms == [("preview", "timeout"), ("full", "agent"), ("preview", "agent")]
 
