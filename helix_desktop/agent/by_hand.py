@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.draft import HandoverDraft
+from helix_desktop.agent.forms import Forms
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
@@ -12,7 +13,7 @@ from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import Pinned, Redone, ToolAnswered, Undone, Unpinned
+from helix_desktop.context.event import Form, Pinned, Redone, ToolAnswered, Undone, Unpinned
 from helix_desktop.context.rows import Row
 from helix_desktop.context.window import Window
 
@@ -20,9 +21,11 @@ from helix_desktop.context.window import Window
 class ByHand:
     """The window of one session, in a person's hands."""
 
-    def __init__(self, session: Session, steward: Steward, compactor: Compactor, settings: Settings) -> None:
+    def __init__(
+        self, session: Session, steward: Steward, compactor: Compactor, forms: Forms, settings: Settings
+    ) -> None:
         self.session = session
-        self._steward, self._compactor, self._settings = steward, compactor, settings
+        self._steward, self._compactor, self._forms, self._settings = steward, compactor, forms, settings
 
     def measure(self) -> tuple[Window, Gauge]:
         """What the next request would contain, and how full that is."""
@@ -41,6 +44,14 @@ class ByHand:
         """Let what was undone hold again."""
         if self.session.transcript.can_redo(seq):
             await self.session.record(Redone(seq))
+
+    async def choose_form(self, seq: int, form: Form, asked: str = "") -> None:
+        """Show the output recorded as `seq` in a form; `asked` says what a compact one is to contain.
+
+        Undone like any rewrite. Raises FormRefused when it cannot be, StoreError when its bytes cannot be
+        read, ModelError when no model made the extract.
+        """
+        await self._forms.choose(seq, form, asked)
 
     async def pin(self, seq: int) -> None:
         """Keep the output recorded as `seq` in the window, whole, on every path."""

@@ -156,7 +156,7 @@ class Compactor:
         held = transcript.handover
         fresh = tuple(fresh_in(transcript, cut.upto, cut.kept))
         covered = tuple(covered_by(transcript, cut.upto, cut.kept))
-        covers, masked = transcript.covers, transcript.masked
+        covers, masked = transcript.covers, frozenset(transcript.masked)
         former_seq, former = held or (0, None)
         return Reading(cut, fresh, covered, covers, masked, former_seq, former, now)
 

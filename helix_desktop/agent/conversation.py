@@ -9,6 +9,11 @@ from helix_desktop.agent.approval import Approvals, AskedInWindow
 from helix_desktop.agent.by_hand import ByHand
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.engine import Engine
+from helix_desktop.agent.extractor import Extractor
+from helix_desktop.agent.forms import Forms
+from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.intake_gate import IntakeGate
+from helix_desktop.agent.intake_question import IntakeQuestion
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -66,15 +71,20 @@ class Conversation(ByHand):
         self._scope, self._parts = scope, parts
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
+        counter, clock = parts.counter, parts.clock
+        extractor = Extractor(counter, parts.prompts["extract"], settings)
+        question = IntakeQuestion(session, counter, clock, parts.prompts["intake"], settings)
+        gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
         approvals = Approvals(parts.permissions, parts.approver)
-        runner = ToolRunner(session, parts.tools, approvals, parts.counter, parts.clock, settings)
-        prompt, version = parts.prompts["handover"], parts.versions["handover"]
-        compactor = Compactor(session, parts.counter, parts.clock, prompt, settings, version)
-        upkeep = Upkeep(session, parts.counter, parts.clock, settings)
-        super().__init__(
-            session, Steward(session, upkeep, compactor, parts.clock, scope, settings), compactor, settings
+        runner = ToolRunner(session, parts.tools, approvals, counter, clock, gate)
+        compactor = Compactor(
+            session, counter, clock, parts.prompts["handover"], settings, parts.versions["handover"]
         )
-        self._engine = Engine(session, runner, self._steward, parts.counter, parts.clock, settings)
+        upkeep = Upkeep(session, counter, clock, settings)
+        forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
+        steward = Steward(session, upkeep, compactor, clock, scope, settings)
+        super().__init__(session, steward, compactor, forms, settings)
+        self._engine = Engine(session, runner, steward, counter, clock, settings)
 
     @property
     def running(self) -> bool:

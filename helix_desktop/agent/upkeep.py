@@ -129,7 +129,7 @@ class Upkeep:
         )
         if tokens >= stood:
             return False
-        steps = len({item.step for item in items})
+        steps = items[-1].step - items[0].step + 1
         made = FoldMade(one.after, one.upto, words, tokens, digest, entries, steps, stood - tokens, one.how)
         about = f"e{one.after + 1}-e{one.upto}"
         content = Content(digest, data, "fold", about, HEAD[:_HEAD_LINE], kind="index")
@@ -141,8 +141,7 @@ class Upkeep:
             made = plan()
             return [SweepMade(made.masked, made.saved, reason)] if made is not None else []
 
-        if plan() is not None:
-            await self._session.record_decided(decide)
+        await self._session.record_decided(decide)
 
     async def sweep_all(self, reason: SweepReason, newest: int = LEAST_STEPS) -> None:
         """Turn everything but the newest steps into markers."""

@@ -106,7 +106,7 @@ def _old(transcript: Transcript, policy: Policy, item: Item) -> _Old:
 
 
 def _newest_user(transcript: Transcript) -> int:
-    return next((one.seq for one in reversed(transcript.items) if isinstance(one.event, UserSpoke)), 0)
+    return transcript.users[-1].seq if transcript.users else 0
 
 
 def _taken_back(transcript: Transcript) -> list[FoldMade]:
@@ -179,8 +179,7 @@ def _condensed(transcript: Transcript, policy: Policy, segment: list[Entry], win
     assert isinstance(first, Block)  # a segment begins and ends with a note
     assert isinstance(last, Block)
     after, upto = first.covers[0].after, last.upto
-    users = (one for one in transcript.between(after, upto) if isinstance(one.event, UserSpoke))
-    said = [min(one.tokens, policy.condense_message) for one in users]
+    said = [min(one.tokens, policy.condense_message) for one in transcript.users_between(after, upto)]
     new = min(sum(said), policy.user_text_tokens) + condensed_tokens(policy, window) + policy.ledger_tokens
     return Fold(after, upto, sum(transcript.shown_tokens(one) for one in segment) - new, "condense")
 

@@ -141,7 +141,7 @@ def user_text_tokens(transcript: Transcript, upto: int, kept: int, cap: int, win
 
 def _verbatim(transcript: Transcript, upto: int, kept_back: int, room: int) -> list[tuple[int, str, int]]:
     kept: list[tuple[int, str, int]] = []
-    for item in reversed(transcript.items[: transcript.position(upto)]):
+    for item in reversed(transcript.users_between(0, upto)):
         if not isinstance(item.event, UserSpoke) or item.seq == kept_back:
             continue
         if item.event.tokens > room:

@@ -13,7 +13,7 @@ HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
-_FURTHER = "\n| "  # begins each further line of what was said, so that none can pass for an entry
+_FURTHER = "| "  # begins each further line of what was said, so that none can pass for an entry
 
 
 def index_text(items: Iterable[Item], former: Sequence[str] = ()) -> tuple[str, int]:
@@ -39,11 +39,9 @@ def index_over(transcript: Transcript, after: int, upto: int, kept: int = 0) -> 
     What a cover in force already stands for is named by that cover's own index entry.
     """
     inside = [one for one in transcript.covers if after <= one.after and one.upto <= upto]
-    raw = [
-        item
-        for item in transcript.between(after, upto)
-        if item.seq != kept and not any(one.after < item.seq <= one.upto for one in inside)
-    ]
+    edges = [after, *(edge for one in inside for edge in (one.after, one.upto)), upto]
+    gaps = zip(edges[::2], edges[1::2], strict=True)
+    raw = [item for low, high in gaps for item in transcript.between(low, high) if item.seq != kept]
     freed = [one.event.kept for one in inside if isinstance(one.event, HandoverMade)]
     raw = [item for seq in freed if seq and (item := transcript.item(seq)) and seq != kept] + raw
     text, named = index_text(raw, [one.event.index for one in inside if one.event.index])
@@ -91,7 +89,8 @@ def _attachment_line(seq: int, one: Attachment) -> str:
 
 
 def _quoted(text: str) -> str:
-    return _FURTHER.join(text.splitlines())
+    """The words, every sign of them: also how their lines end."""
+    return _FURTHER.join(text.splitlines(keepends=True))
 
 
 def _one_line(text: str) -> str:

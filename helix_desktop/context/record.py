@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from datetime import UTC, datetime
 
 import msgspec
@@ -47,7 +47,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def record_of(
-    items: Iterable[Item], covers: Sequence[Cover] = (), masked: frozenset[int] = frozenset()
+    items: Iterable[Item], covers: Sequence[Cover] = (), masked: Set[int] = frozenset()
 ) -> tuple[Line, ...]:
     """The record of these messages.
 

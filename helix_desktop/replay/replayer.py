@@ -43,9 +43,9 @@ from helix_desktop.store.memory import MemoryStore
 T = TypeVar("T")
 RECALL = "recall_cached_content"
 _SESSION = "0" * 32
-_CALL_MS, _TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
-_BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
-_PROMPT = "Write a handover."
+CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
+BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
+PROMPTS = {"handover": "Write a handover."}
 
 
 class Replayer:
@@ -61,7 +61,7 @@ class Replayer:
         self._info = ModelInfo("replay", "recorded", window, reserve=0)
         self._policy = _policy(policy).scaled(window)
         self._loop = asyncio.new_event_loop()
-        self._clock = _BEGAN
+        self._clock = BEGAN
         self._counter = RecordedCounter()
         self._writer = SummaryWriter(self._info, self._counter)
         self._store = MemoryStore(self._now)
@@ -75,17 +75,18 @@ class Replayer:
 
     async def _open(self) -> None:
         self._scope = TaskScope()
-        self._session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
+        self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
-        upkeep = Upkeep(self._session, self._counter, self._now, self._settings)
-        compactor = Compactor(self._session, self._counter, self._now, _PROMPT, self._settings)
-        self._steward = Steward(self._session, upkeep, compactor, self._now, self._scope, self._settings)
-        await self._session.record(SessionStarted("Replay"))
+        upkeep = Upkeep(self.session, self._counter, self._now, self.settings)
+        compactor = Compactor(self.session, self._counter, self._now, PROMPTS["handover"], self.settings)
+        self._steward = Steward(self.session, upkeep, compactor, self._now, self._scope, self.settings)
+        await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:
         return self._clock
 
-    def _settings(self) -> tuple[Policy, Frame, Roles]:
+    def settings(self) -> tuple[Policy, Frame, Roles]:
+        """Policy, frame and models of the replay."""
         return self._policy, self._frame, Roles(self._writer)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -106,7 +107,7 @@ class Replayer:
                 self._frame = Frame(self._info, text, (), tokens, 0)
             case "user":
                 (tokens,) = await self._counter.count([text])
-                await self._session.record(UserSpoke(text, tokens))
+                await self.session.record(UserSpoke(text, tokens))
             case "assistant":
                 await self._spoken(text, message.get("tool_calls") or ())
             case "tool":
@@ -122,10 +123,10 @@ class Replayer:
         made = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in calls)
         if not (text.strip() or made):
             return
-        self._clock += _CALL_MS
+        self._clock += CALL_MS
         answer = Answer(text, made)
-        spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, _CALL_MS)
-        await self._session.record(spoken, contents=contents)
+        spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, CALL_MS)
+        await self.session.record(spoken, contents=contents)
         self._calls = {call.id: call for call in made}
 
     async def _answered(self, call_id: str, name: str, text: str) -> None:
@@ -138,7 +139,7 @@ class Replayer:
         if self._intake.gated(taken, self._policy, self._info.window):
             answer = await self._intake.previewed(taken, self._policy)
         contents = [taken.content] if taken.content is not None else []
-        await self._session.record(answer, contents=contents)
+        await self.session.record(answer, contents=contents)
 
     async def _recalled(self, call: ToolCall, text: str) -> ToolResult | None:
         """The result of a recall of what this session holds, shown as it was fed; None for other calls."""
@@ -155,11 +156,11 @@ class Replayer:
         self._run(self._end_turn())
 
     async def _end_turn(self) -> None:
-        if self._session.transcript.turn_open:
-            await self._session.record(TurnEnded("done"))
+        if self.session.transcript.turn_open:
+            await self.session.record(TurnEnded("done"))
         self._steward.start_due()
         await self._steward.settle()
-        self._clock += _TURN_MS
+        self._clock += TURN_MS
 
     def request(self) -> list[dict[str, Any]]:
         """What would be sent to the model now; the same each time until the next message.
@@ -193,7 +194,7 @@ class Replayer:
     @property
     def counts(self) -> Counts:
         """What has happened so far."""
-        events = [one.event for one in self._session.log]
+        events = [one.event for one in self.session.log]
         observed = [one for one in events if isinstance(one, ObservationsMade)]
         return Counts(
             sweeps=_count(events, SweepMade),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,11 @@ def _percent(share: float) -> str:
     return f"{share * 100:.1f}"
 
 
+def _at_least(share: float) -> str:
+    """Rounded down: 100.0 means that nothing is missing."""
+    return f"{math.floor(share * 1000) / 10:.1f}"
+
+
 def _heavy(cell: Callable[[HeavyFigures], str]) -> Cell:
     return lambda one: cell(one.heavy) if one.heavy else "-"
 
@@ -51,9 +57,9 @@ _FIGURES: Sequence[tuple[str, Cell]] = (
     ("billed, % of unmanaged", lambda one: _percent(one.billed_of_sums)),
     ("  mean of recordings", lambda one: _percent(one.billed_of_files)),
     ("tool tokens saved, %", lambda one: _percent(one.tool_saved)),
-    ("outputs reachable, % of bytes", lambda one: _percent(one.reachable)),
+    ("outputs reachable, % of bytes", lambda one: _at_least(one.reachable)),
     ("outputs in the window, % of bytes", lambda one: _percent(one.in_window)),
-    ("call arguments reachable, % of bytes", lambda one: _percent(one.arguments_reachable)),
+    ("call arguments reachable, % of bytes", lambda one: _at_least(one.arguments_reachable)),
     ("heavy recordings", _heavy(lambda one: f"{one.files:,}")),
     ("  mean window, % of unmanaged", _heavy(lambda one: _percent(one.mean_window_of_unmanaged))),
     ("  mean window, % of the window", _heavy(lambda one: _percent(one.mean_window_of_window))),

@@ -10,10 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import SECTIONS, Bullet, HandoverMade, Section, ToolAnswered, UserSpoke
+from helix_desktop.context.event import (
+    SECTIONS,
+    AssistantSpoke,
+    Bullet,
+    HandoverMade,
+    Section,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import UNSUPPORTED, covered_by, parse, render, user_texts
-from helix_desktop.context.index import index_text
+from helix_desktop.context.index import HEAD, index_text
+from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import Ledger, ledger_of
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.record import record_of
@@ -196,10 +205,22 @@ def test_the_users_words_stay_verbatim(maker: Maker) -> None:
 
 
 @given(histories())
-def test_an_index_names_each_output_on_its_own_line(maker: Maker) -> None:
-    """As many lines as entries, and a heading."""
-    text, entries = index_text(maker.transcript.items, "f" * 64)
-    assert len(text.splitlines()) == entries + 2
+def test_an_index_names_each_content_on_its_own_line(maker: Maker) -> None:
+    """As many lines begin with a digest as it says, and those of the former; words cannot pass for one."""
+    text, entries = index_text(maker.transcript.items, ["f" * 64])
+    head, *lines = text.splitlines()
+    assert head == HEAD
+    named = [line for line in lines if re.match(r"[0-9a-f]{64} ", line)]
+    assert len(named) == entries + 1
+    said = [item for item in maker.transcript.items if says_something(item)]
+    assert sum(bool(re.match(r"e\d+ (user|agent): ", line)) for line in lines) == len(said)
+
+
+def says_something(item: Item) -> bool:
+    """Whether the person or the agent said words there."""
+    return isinstance(item.event, UserSpoke) or (
+        isinstance(item.event, AssistantSpoke) and bool(item.event.text.strip())
+    )
 
 
 def asked(maker: Maker, former: HandoverMade | None = None, focus: str = "") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from helix_desktop.replay.figures import Measured
@@ -61,6 +62,16 @@ def test_a_table_without_heavy_recordings_has_no_figures_of_them(tmp_path: Path)
     light = measure_all([path], MarkersAtOnce, Options(), 1, lambda _: None)
     assert "heavy recordings" in table({"all": totals_of(light)})
     assert table({"all": totals_of(light)}).splitlines()[12].split() == ["heavy", "recordings", "-"]
+
+
+def test_only_what_misses_nothing_is_reachable_to_the_full(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, [session(1, 3)])
+    total = totals_of(measure_all([path], MarkersAtOnce, Options(), 1, lambda _: None))
+    short = msgspec.structs.replace(total, reachable=0.99999)
+    (row,) = [
+        line for line in table({"one": total, "two": short}).splitlines() if "outputs reachable" in line
+    ]
+    assert row.split()[-2:] == ["100.0", "99.9"]
 
 
 def test_remarks_name_what_should_not_be(tmp_path: Path) -> None:

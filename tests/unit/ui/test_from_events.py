@@ -16,6 +16,7 @@ from helix_desktop.context.event import (
     Undone,
     UserSpoke,
 )
+from helix_desktop.context.rows import rows_of
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import project
 from helix_desktop.ui.chat.from_events import HEAD_LINES, TAIL_LINES, ChatRows, all_rows
@@ -118,7 +119,8 @@ def test_points_lie_in_order_and_never_below_zero(maker: Maker) -> None:
 def test_the_inspector_adds_up_to_the_gauge(maker: Maker) -> None:
     window = project(maker.transcript, maker.policy, maker.frame)
     now = gauge(window, maker.transcript, maker.policy, maker.frame)
-    state = inspector_state(window, now, maker.transcript, maker.policy, StoreTotals(0, 0, 0, 1))
+    rows = rows_of(window, maker.transcript, maker.frame)
+    state = inspector_state(rows, now, maker.transcript, maker.policy, StoreTotals(0, 0, 0, 1))
     assert sum(row.tokens for row in state.rows) == now.used == state.used
     assert all(row.tokens >= 0 for row in state.rows)
     sizes = {one.kind: one.tokens for one in state.segments}
@@ -133,7 +135,8 @@ def test_the_preview_is_the_request_message_by_message(maker: Maker) -> None:
     at = 0
     for message in window.request.messages:
         at = whole.index(message.text, at) + len(message.text)
-    for row in window.rows:
-        text = row_text(window, row.seq, row.kind)
+    rows = rows_of(window, maker.transcript, maker.frame)
+    for row in rows:
+        text = row_text(window, rows, row.seq, row.kind)
         assert text
         assert text in whole or row.kind == "tools"
