@@ -99,7 +99,7 @@ class Steward:
     def start_due(self) -> None:
         """Start the handover that is due, if there is one and none runs."""
         policy, _, _ = self._settings()
-        if self._compacting:
+        if self._compacting or self._compactor.drafting:
             return
         _, now = self.measure()
         due = planner.handover_due(self._session.transcript, policy, now, self._clock())
