@@ -19,6 +19,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.upkeep import Upkeep
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.errors import DigestUnknown, InputUnusable
 from helix_desktop.context.event import (
     Event,
@@ -32,6 +33,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.message import Answer, Message, ModelInfo, ToolCall
 from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.prompt import versioned
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
@@ -45,7 +47,6 @@ RECALL = "recall_cached_content"
 _SESSION = "0" * 32
 CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
 BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
-PROMPTS = {"handover": "Write a handover."}
 
 
 class Replayer:
@@ -78,7 +79,8 @@ class Replayer:
         self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
         upkeep = Upkeep(self.session, self._counter, self._now, self.settings)
-        compactor = Compactor(self.session, self._counter, self._now, PROMPTS["handover"], self.settings)
+        prompt, version = versioned("handover", prompts()["handover"])
+        compactor = Compactor(self.session, self._counter, self._now, prompt, self.settings, version)
         self._steward = Steward(self.session, upkeep, compactor, self._now, self._scope, self.settings)
         await self.session.record(SessionStarted("Replay"))
 
