@@ -14,6 +14,7 @@ from helix_desktop.agent.forms import Forms
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import IntakeQuestion
+from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -82,7 +83,8 @@ class Conversation(ByHand):
         )
         upkeep = Upkeep(session, counter, clock, settings)
         forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
-        steward = Steward(session, upkeep, compactor, clock, scope, settings)
+        observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
+        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings)
         super().__init__(session, steward, compactor, forms, settings)
         self._engine = Engine(session, runner, steward, counter, clock, settings)
 

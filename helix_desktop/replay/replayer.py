@@ -14,6 +14,7 @@ import msgspec
 
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
@@ -45,7 +46,7 @@ RECALL = "recall_cached_content"
 _SESSION = "0" * 32
 CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
 BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
-PROMPTS = {"handover": "Write a handover."}
+PROMPTS = {"handover": "Write a handover.", "observe": "Take notes.", "reflect": "Refine notes."}
 
 
 class Replayer:
@@ -79,7 +80,10 @@ class Replayer:
         self._intake = Intake(self._counter)
         upkeep = Upkeep(self.session, self._counter, self._now, self.settings)
         compactor = Compactor(self.session, self._counter, self._now, PROMPTS["handover"], self.settings)
-        self._steward = Steward(self.session, upkeep, compactor, self._now, self._scope, self.settings)
+        observer = Observer(self.session, self._counter, self._now, upkeep, PROMPTS, {}, self.settings)
+        self._steward = Steward(
+            self.session, upkeep, compactor, observer, self._now, self._scope, self.settings
+        )
         await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:
@@ -158,7 +162,7 @@ class Replayer:
     async def _end_turn(self) -> None:
         if self.session.transcript.turn_open:
             await self.session.record(TurnEnded("done"))
-        self._steward.start_due()
+        self._steward.after_turn()
         await self._steward.settle()
         self._clock += TURN_MS
 

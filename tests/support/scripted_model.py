@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
+from helix_desktop.context.distil import OBSERVE, REFINE
 from helix_desktop.context.errors import ModelError
 from helix_desktop.context.event import SECTIONS
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying, TextArrived, ToolCall
@@ -18,21 +19,30 @@ Script = Callable[[Request], Play]
 
 
 class ScriptedModel:
-    """Answers each request by its script, and keeps the requests; handovers have a script of their own."""
+    """Answers each request by its script, and keeps the requests.
 
-    def __init__(self, script: Script, info: ModelInfo | None = None, summary: Script | None = None) -> None:
+    Handovers have a script of their own, and so have observations and reflections.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        info: ModelInfo | None = None,
+        summary: Script | None = None,
+        observing: Script | None = None,
+    ) -> None:
         self.info = info or ModelInfo("test", "scripted", window=8_000, reserve=400)
         self.script, self.summary = script, summary or (lambda _: said(SUMMARY))
+        self.observing = observing or (lambda _: said(OBSERVATIONS))
         self.requests: list[Request] = []
         self.summary_requests: list[Request] = []
+        self.observing_requests: list[Request] = []
         self.closed = 0
 
     async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
         """Play the script for this request."""
-        asks_for_summary = request.messages[-1].text.startswith(OPENING)
-        (self.summary_requests if asks_for_summary else self.requests).append(request)
         try:
-            for part in (self.summary if asks_for_summary else self.script)(request):
+            for part in self._play(request):
                 await asyncio.sleep(0)  # as a real stream, it gives way before each piece
                 if isinstance(part, ModelError):
                     raise part
@@ -42,6 +52,17 @@ class ScriptedModel:
                 yield part
         finally:
             self.closed += 1
+
+    def _play(self, request: Request) -> Play:
+        asked = request.messages[-1].text
+        if asked.startswith(OPENING):
+            self.summary_requests.append(request)
+            return self.summary(request)
+        if asked.startswith((OBSERVE, REFINE)):
+            self.observing_requests.append(request)
+            return self.observing(request)
+        self.requests.append(request)
+        return self.script(request)
 
 
 class WordCounter:
@@ -80,4 +101,5 @@ def answers_of(request: Request) -> list[str]:
 
 
 SUMMARY = "\n".join(f"## {title}\n- A fact about {title.lower()} [e4]" for title in SECTIONS)
+OBSERVATIONS = "- (1) The user wants it built [e2]\n- (2) src/app.py was read [e4, e5]"
 VOIDED: Play = [TextArrived("half of"), Retrying(1, 0.0, "The server closed the connection.")]

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.compactor import NO_MODEL
+from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import CompactionMoved
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
 from helix_desktop.context.event import (
