@@ -29,7 +29,7 @@ from helix_desktop.context.event import (
     TurnEnded,
 )
 from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.prompt import versioned
+from helix_desktop.context.prompt import without_versions
 from helix_desktop.context.tool import ApprovalAsk, Decision
 
 
@@ -52,9 +52,7 @@ class Parts:
     ) -> None:
         self.store, self.tools, self.counter, self.clock = store, tools, counter, clock
         self.permissions = permissions
-        read = {name: versioned(name, text) for name, text in prompts.items()}
-        self.prompts = {name: text for name, (text, _) in read.items()}
-        self.versions = {name: version for name, (_, version) in read.items()}
+        self.prompts, self.versions = without_versions(prompts)
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
 

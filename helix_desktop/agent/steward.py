@@ -96,9 +96,11 @@ class Steward:
         return self.measure()[1].used < before.used
 
     async def _make_room(self, target: int) -> None:
-        """For a request that does not fit: await the handover under way, then climb the ladder."""
-        if self._compaction is not None:
+        """For a request that does not fit: await the handover under way, then climb the ladder if need be."""
+        if self._compaction is not None and self._compacting:
             await asyncio.wait([self._compaction])
+            if self.measure()[1].used <= target:
+                return
         await self._ladder.climb(target)
 
     def after_turn(self) -> None:

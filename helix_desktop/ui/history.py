@@ -11,9 +11,18 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    FormChosen,
+    HandoverMade,
+    SweepMade,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.context.handover import render
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.ui.chat.dividers import RIDING
+from helix_desktop.ui.chat.rows import DividerRow
 from helix_desktop.ui.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
@@ -30,7 +39,7 @@ class History(QObject):
         self._window, self._screens, self._work, self._intents = window, screens, work, intents
         self._connect_chat()
         self._connect_timeline()
-        screens.cache.recall_requested.connect(lambda *what: self._do(self._recall(*what), "recall"))
+        screens.cache.recall_requested.connect(lambda *what: self._do(self.recall(*what), "recall"))
         screens.cache.chat_requested.connect(lambda: window.show_page("chat"))
         screens.inspector.row_activated.connect(self.show_event)
         screens.inspector.row_text_requested.connect(self._show_row)
@@ -82,6 +91,8 @@ class History(QObject):
                 self.redo(seq)
             case "view":
                 self._work.reveal(seq)
+            case "show":
+                self.show_event(self._about(key))
             case "continue":
                 self._with(lambda one: self._do(one.send(CONTINUE), "continue"))
             case "retry":
@@ -89,12 +100,18 @@ class History(QObject):
             case _:
                 pass
 
+    def _about(self, key: str) -> int:
+        model = self._screens.chat.model
+        index = model.index_of(key)
+        row = model.row(index) if index is not None else None
+        return row.about if isinstance(row, DividerRow) else 0
+
     def undo(self, seq: int) -> None:
-        """Undo a sweep or a handover."""
+        """Undo a rewrite of the window."""
         self._with(lambda one: self._do(one.undo(seq), "undo"))
 
     def redo(self, seq: int) -> None:
-        """Let an undone sweep or handover hold again; a sweep that fell with its handover returns with it."""
+        """Let an undone rewrite hold again; a sweep that fell with another one returns with it."""
 
         def redo(one: Conversation) -> None:
             known = one.session.transcript
@@ -104,10 +121,9 @@ class History(QObject):
 
     def _undo_last(self) -> None:
         def undo(one: Conversation) -> None:
-            known = one.session.transcript
-            held = [seq for seq in (*known.rewrites.handovers, *known.rewrites.sweeps) if known.can_undo(seq)]
-            if held:
-                self.undo(max(held))
+            last = last_compaction(one.session.transcript)
+            if last:
+                self.undo(last)
 
         self._with(undo)
 
@@ -120,7 +136,8 @@ class History(QObject):
 
         self._with(compact)
 
-    async def _recall(self, digest: str, first: int, last: int) -> None:
+    async def recall(self, digest: str, first: int, last: int) -> None:
+        """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
         room = self._work.room
         if room is not None:
             self._work.composing.attach(await room.attach(digest, first, last))
@@ -153,7 +170,7 @@ class History(QObject):
         if conversation is None or not seq:
             return
         known = conversation.session.transcript
-        if seq in known.rewrites.handovers or seq in known.rewrites.sweeps:
+        if known.rewrites.knows(seq) or seq in known.rewrites.observed:
             self._work.reveal(seq)
             return
         self._window.show_page("chat")
@@ -181,6 +198,18 @@ class History(QObject):
             raise HelixError(
                 f"{place} could not be written.", f"{error}.", "Choose another place."
             ) from error
+
+
+def last_compaction(transcript: Transcript) -> int:
+    """The newest rewrite that made the window smaller and holds; what rides on another is undone with it."""
+    held = [
+        seq
+        for seq, one in transcript.rewrites.made.items()
+        if not isinstance(one, FormChosen)
+        and not (isinstance(one, SweepMade) and one.reason in RIDING)
+        and transcript.can_undo(seq)
+    ]
+    return max(held, default=0)
 
 
 def chat_key(transcript: Transcript, seq: int) -> str:

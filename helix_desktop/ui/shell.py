@@ -19,6 +19,7 @@ from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.roster import Roster
+from helix_desktop.ui.tool_cards import ToolCards
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -34,6 +35,7 @@ class Shell(QObject):
         self._window, self._intents, self._desk = window, intents, desk
         self.work = Work(window, screens, intents)
         self.history = History(window, screens, self.work, intents)
+        ToolCards(self.work, self.history, intents)
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}

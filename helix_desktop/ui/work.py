@@ -132,7 +132,7 @@ class Work(QObject):
         if conversation is None or room is None:
             self._window.top_bar.show_session(None)
             return
-        window, gauge = conversation.measure()
+        _, gauge = conversation.measure()
         transcript = conversation.session.transcript
         info = conversation.model
         self._window.top_bar.show_session(

@@ -16,7 +16,9 @@ from helix_desktop.ui.chat.rows import (
     ApprovalRow,
     AssistantRow,
     DividerRow,
+    Ends,
     NoticeRow,
+    Original,
     Row,
     ToolRow,
     UserRow,
@@ -175,9 +177,36 @@ def _rows_of_tools() -> list[Row]:
             DIGEST,
             "recalled",
         ),
+        *_rows_of_standings(head),
         ToolRow("t7", "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
         ToolRow("t8", "c8", "mcp__db__query", "select 1", "approval"),
     ]
+
+
+def _rows_of_standings(head: str) -> list[Row]:
+    """Outputs in part, folded, observed, pinned, left out; arguments as markers."""
+    asked = "the names of the tests that fail, with file and line, and the first line of each error"
+    ends = Ends(head, head, 4_100)
+    return [
+        ToolRow(
+            "s1", "k1", "run_command", "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
+            4_100, 1, DIGEST, "in window", 31, "preview", original=Original(ends, 12_400),
+        ),
+        ToolRow(
+            "s2", "k2", "run_command", "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
+            "test_a, test_b", "", 1, 91_000, 320, 6_000, 0, DIGEST, "folded", 33, "compact", asked, "agent",
+        ),
+        ToolRow(
+            "s3", "k3", "write_file", "src/helix/render/blocks.py", "ok", "+212 lines", "", 1, 40, 12, 8,
+            None, DIGEST, "cached", 35, arguments=(DIGEST,), arguments_cached=True,
+        ),
+        ToolRow("s4", "k4", "read_file", "docs/DESIGN.md", "ok", head, head, 90, 9_000, 2_400, 3, None,
+                DIGEST, "pinned", 37),
+        ToolRow("s5", "k5", "read_file", "src/helix/stream.py", "ok", head, head, 90, 9_000, 2_400, 3, None,
+                DIGEST, "observed", 39),
+        ToolRow("s6", "k6", "search_text", "StreamFlush", "ok", head, head, 90, 9_000, 2_400, 3, None, DIGEST,
+                "left out", 41),
+    ]  # fmt: skip
 
 
 def _rows_of_the_program(at: int) -> list[Row]:
@@ -188,8 +217,62 @@ def _rows_of_the_program(at: int) -> list[Row]:
         DividerRow(
             "d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, False, ("view", "diff", "undo")
         ),
+        DividerRow(
+            "d5", "fold", "28 steps folded into a note · saved 9.1k tokens", 41, False, ("view", "undo")
+        ),
+        DividerRow(
+            "d6",
+            "sweep",
+            "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens",
+            42,
+            False,
+            ("view", "undo"),
+            True,
+        ),
+        DividerRow(
+            "d7", "observations", "12 observations prepared from 46 messages", 43, False, ("view",), True
+        ),
+        DividerRow(
+            "d8",
+            "observations",
+            "12 observations took the place of 46 messages · saved 22k tokens",
+            44,
+            False,
+            ("view", "undo"),
+        ),
+        DividerRow(
+            "d9",
+            "left out",
+            "9 steps left out for want of room · saved 40k tokens",
+            45,
+            False,
+            ("view", "undo"),
+        ),
+        DividerRow(
+            "d10",
+            "pin",
+            "You pinned read_file docs/DESIGN.md · it stays in the window",
+            46,
+            False,
+            ("show",),
+            True,
+            37,
+        ),
+        DividerRow(
+            "d11",
+            "form",
+            "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens",
+            47,
+            False,
+            ("show", "undo"),
+            True,
+            31,
+        ),
         DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
         DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
+        DividerRow(
+            "d12", "fold", "11 steps folded into a note · saved 3.1k tokens", 48, True, ("view", "redo")
+        ),
         NoticeRow(
             "n1",
             "error",
@@ -246,11 +329,11 @@ def main() -> int:
     for theme in (LIGHT, DARK):
         for name, rows, size in (
             ("turn", rows_of_a_turn(), (776, 834)),
-            ("kinds", rows_of_all_kinds(), (1440, 3700)),
-            ("narrow", rows_of_all_kinds(), (620, 4300)),
+            ("kinds", rows_of_all_kinds(), (1440, 5200)),
+            ("narrow", rows_of_all_kinds(), (620, 6000)),
         ):
             window, view = scene(rows, theme, size)
-            for key in ("t1", "t3", "b1"):
+            for key in ("t1", "t3", "b1", "s1", "s2"):
                 index = view.board.model.index_of(key)
                 if index is not None:
                     view.board.sheets.toggle(key, "thoughts" if key == "b1" else "card")

@@ -22,7 +22,7 @@ from helix_desktop.ui.chat.paint import (
     line_of_text,
 )
 from helix_desktop.ui.chat.plain import reveal
-from helix_desktop.ui.chat.rows import ApprovalRow, DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows import ApprovalRow, DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 from helix_desktop.ui.chat.text_piece import TextPiece
 
@@ -141,6 +141,19 @@ class ApprovalSheet(Sheet):
                 button(painter, look, hot, paint, style)
 
 
+_DIVIDER_ICONS: dict[DividerKind, str] = {
+    "handover": "layers",
+    "sweep": "zap",
+    "fold": "list-tree",
+    "left out": "scissors",
+    "observations": "eye",
+    "form": "replace",
+    "pin": "pin",
+    "interrupted": "pause",
+    "undone": "undo-2",
+}
+
+
 class DividerSheet(Sheet):
     """A dashed line across the column, with a chip in its middle and small actions beside it."""
 
@@ -153,14 +166,15 @@ class DividerSheet(Sheet):
         self._span = (0.0, 0.0)
 
     def _style(self) -> ChipStyle:
-        theme = self.look.theme
-        if self._divider.undone or self._divider.kind == "undone":
+        theme, row = self.look.theme, self._divider
+        if row.undone or row.kind == "undone":
             return ChipStyle(theme.muted, theme.raised, theme.border, "undo-2")
-        return {
-            "handover": ChipStyle(theme.accent_text, theme.accent_soft, "", "layers"),
-            "sweep": ChipStyle(theme.accent_text, theme.accent_soft, "", "zap"),
-            "interrupted": ChipStyle(theme.warn, theme.warn_soft, "", "pause"),
-        }[self._divider.kind]
+        glyph = _DIVIDER_ICONS[row.kind]
+        if row.quiet:
+            return ChipStyle(theme.faint, "", "", glyph)
+        if row.kind in ("interrupted", "left out"):
+            return ChipStyle(theme.warn, theme.warn_soft, "", glyph)
+        return ChipStyle(theme.accent_text, theme.accent_soft, "", glyph)
 
     def _arrange(self, width: float) -> float:
         look = self.look

@@ -20,7 +20,7 @@ from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, Recorded
 from helix_desktop.context.tool import ApprovalAsk
 from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
 from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import ApprovalRow, AssistantRow, NoticeRow, Row, ToolState
+from helix_desktop.ui.chat.rows import ApprovalRow, AssistantRow, NoticeRow, Original, Row, ToolState
 
 _RETRY = "retry"
 _INLINE = 2_000  # a log up to this many events is read without a thread
@@ -59,6 +59,12 @@ class ChatPresenter:
             self._happened(recorded)
         self._catch_up(conversation)
         self._leave = conversation.session.listen(self._update)
+
+    def show_original(self, key: str, original: Original) -> None:
+        """Let a tool's card show what the cache holds of its output."""
+        row = self._rows.with_original(key, original)
+        if row is not None:
+            self._put(row)
 
     def _catch_up(self, conversation: Conversation) -> None:
         """Show what is under way and not recorded yet."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from helix_desktop.context.event import Form
+from helix_desktop.ui.standing import Standing
+
 ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
-Badge: TypeAlias = Literal["in window", "cached", "handed over", "recalled", ""]
-DividerKind: TypeAlias = Literal["handover", "sweep", "interrupted", "undone"]
+Badge: TypeAlias = Standing | Literal["recalled", ""]
+Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
+DividerKind: TypeAlias = Literal[
+    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "interrupted", "undone"
+]
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 
@@ -37,8 +43,35 @@ class AssistantRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Ends:
+    """The first and the last lines of a text of `lines` lines; what lies between is left out."""
+
+    head: str = ""
+    tail: str = ""
+    lines: int = 0
+
+    @property
+    def hidden(self) -> int:
+        """How many lines lie between."""
+        return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What the cache holds of an output: its lines, the tokens of all of it, or why it cannot be read."""
+
+    ends: Ends = Ends()
+    tokens: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRow:
-    """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines."""
+    """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
+
+    They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
+    `arguments` the digests of large arguments, `original` what was read from the cache when it was asked for.
+    """
 
     key: str
     call_id: str
@@ -54,6 +87,18 @@ class ToolRow:
     exit_code: int | None = None
     digest: str = ""  # 64 hex digits, or empty when nothing is cached
     badge: Badge = ""
+    answer: int = 0
+    form: Form = "full"
+    asked: str = ""
+    chosen: Chooser = "rule"
+    arguments: tuple[str, ...] = ()
+    arguments_cached: bool = False
+    original: Original | None = None
+
+    @property
+    def shown(self) -> Ends:
+        """The lines that the agent was shown."""
+        return Ends(self.head, self.tail, self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +115,10 @@ class ApprovalRow:
 
 @dataclass(frozen=True, slots=True)
 class DividerRow:
-    """A line across the flow where the window was rewritten or a turn broke off."""
+    """A line across the flow where the window was rewritten or a turn broke off.
+
+    `quiet` is for what needs no attention; `about` is the event that it concerns, where that is another one.
+    """
 
     key: str
     kind: DividerKind
@@ -78,6 +126,8 @@ class DividerRow:
     event_seq: int = 0
     undone: bool = False
     actions: tuple[str, ...] = ()
+    quiet: bool = False
+    about: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +151,8 @@ def source_text(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
-            return _lines(f"{row.tool} {row.target}".strip(), row.head, row.tail)
+            whole = row.original.ends if row.original is not None else row.shown
+            return _lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
         case ApprovalRow():
             return _lines(row.summary, row.detail, row.rule)
         case DividerRow():
@@ -118,13 +169,28 @@ def spoken_name(row: Row) -> str:
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            return f"Tool {row.tool} {row.target}, {STATE_WORDS[row.state]}"
+            return f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
         case ApprovalRow():
             return f"Approval needed: {row.summary}"
         case DividerRow():
             return f"Divider: {row.text}"
         case NoticeRow():
             return f"{row.level.capitalize()}: {row.what}"
+
+
+def wants_original(row: ToolRow) -> bool:
+    """Whether an open card has to read the cache: the agent was shown something else than the output."""
+    return bool(row.digest) and row.form != "full" and row.original is None
+
+
+def tool_words(row: ToolRow) -> list[str]:
+    """How a call went and where its output stands, each in a few words."""
+    words: list[str] = [STATE_WORDS[row.state]]
+    if row.form != "full":
+        words.append(row.form)
+    if row.arguments_cached:
+        words.append("arguments cached")
+    return [*words, row.badge] if row.badge else words
 
 
 STATE_WORDS: dict[ToolState, str] = {

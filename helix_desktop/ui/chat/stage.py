@@ -11,7 +11,7 @@ from helix_desktop.ui.chat.focus import FocusPath
 from helix_desktop.ui.chat.paint import Paint
 from helix_desktop.ui.chat.pointer import Pointer
 from helix_desktop.ui.chat.row_widget import RowWidget
-from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow
+from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow, wants_original
 from helix_desktop.ui.chat.selection import Selection
 from helix_desktop.ui.chat.sheet import Sheet
 from helix_desktop.ui.chat.text_piece import Mark
@@ -25,6 +25,8 @@ class Stage(QObject):
     open_in_cache = Signal(str)
     approval_decided = Signal(str, str)
     action_triggered = Signal(str, str)
+    content_wanted = Signal(str, bool)
+    menu_wanted = Signal(int)
     leave_requested = Signal(bool)
 
     def __init__(self, board: Board, pointer: Pointer, selection: Selection, finder: Finder) -> None:
@@ -58,6 +60,12 @@ class Stage(QObject):
         if kind == "open":
             self._board.sheets.toggle(row.key, name)
             self._board.hold(index)
+            if isinstance(row, ToolRow) and wants_original(row) and self._board.sheets.is_open(row.key, name):
+                self.content_wanted.emit(row.key, False)
+        elif kind == "whole":
+            self.content_wanted.emit(row.key, True)
+        elif kind == "menu":
+            self.menu_wanted.emit(index)
         elif kind == "cache" and isinstance(row, ToolRow):
             self.open_in_cache.emit(row.digest)
         elif kind == "decide" and isinstance(row, ApprovalRow):

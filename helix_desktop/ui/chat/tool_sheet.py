@@ -1,4 +1,4 @@
-"""How a tool call looks: a card of one or two lines that opens onto the head and tail of its output."""
+"""How a tool call looks: a card of one or two lines that opens onto its output."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.context.digest import size_text
 from helix_desktop.ui.chat.look import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.paint import (
     CHIP_HEIGHT,
@@ -14,23 +15,23 @@ from helix_desktop.ui.chat.paint import (
     Hot,
     Paint,
     box,
-    button,
-    button_width,
     chip,
     chip_width,
     icon,
     line_of_text,
     top_box,
 )
-from helix_desktop.ui.chat.plain import clean_output, reveal
-from helix_desktop.ui.chat.rows import STATE_WORDS, ToolRow, ToolState
+from helix_desktop.ui.chat.plain import reveal
+from helix_desktop.ui.chat.rows import STATE_WORDS, Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
-from helix_desktop.ui.chat.text_piece import TextPiece
+from helix_desktop.ui.chat.tool_body import ToolBody, chosen, stands
 from helix_desktop.ui.figures import tokens_text
 
 _LINE = 40.0  # pixels, the card's first line
 _SECOND = 25.0
 _NARROW = 640.0  # below, figures go to a line of their own
+_TITLE = 230.0  # room that tool and target keep beside the figures, or these go to a line of their own
+_MENU, _ARROW = 30.0, 36.0  # widths of the two places at the right end
 _HASH_DIGITS = 6
 
 _ICONS = (
@@ -63,13 +64,25 @@ _STATE_ICONS: dict[ToolState, str] = {
     "denied": "x",
     "interrupted": "pause",
 }
+_BADGE_ICONS: dict[Badge, str] = {
+    "cached": "zap",
+    "folded": "list-tree",
+    "left out": "scissors",
+    "observed": "eye",
+    "handed over": "layers",
+    "recalled": "archive-restore",
+    "pinned": "pin",
+}
 
 
 class _Item(NamedTuple):
-    rect: QRectF
+    """A chip of the bar, where it stands once it is placed."""
+
     text: str
     style: ChipStyle
     hot: str = ""
+    tip: str = ""
+    rect: QRectF = QRectF()
 
 
 def tool_icon(tool: str) -> str:
@@ -78,16 +91,21 @@ def tool_icon(tool: str) -> str:
 
 
 def figures(row: ToolRow) -> str:
-    """Lines, time, exit code and tokens of a call, as one line of words."""
+    """Lines, time, exit code and tokens of a call, as one line of words.
+
+    Of an output that is shown in part: its size, and the tokens of that part.
+    """
     parts = []
-    if row.lines:
+    if row.form != "full":
+        parts.append(size_text(row.size))
+    elif row.lines:
         parts.append(f"{row.lines:,} line{'s' if row.lines != 1 else ''}")
     if row.duration_ms is not None:
         parts.append(duration(row.duration_ms))
     if row.exit_code is not None:
         parts.append(f"exit {row.exit_code}")
     if row.tokens:
-        parts.append(f"{tokens_text(row.tokens)} tokens")
+        parts.append(f"{tokens_text(row.tokens)} tokens{' shown' if row.form != 'full' else ''}")
     return " · ".join(parts)
 
 
@@ -102,6 +120,11 @@ def duration(milliseconds: int) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"  # noqa: PLR2004 - seconds a minute
 
 
+def has_menu(row: ToolRow) -> bool:
+    """Whether there is something to do with a call beside looking at it."""
+    return bool(row.digest or row.arguments)
+
+
 class ToolSheet(Sheet):
     """The card of one tool call."""
 
@@ -110,75 +133,110 @@ class ToolSheet(Sheet):
         self._tool = row
         self._target = reveal(row.target.replace("\n", " ↵ "))
         self._items: list[_Item] = []
-        self._head_text: TextPiece | None = None
-        self._tail_text: TextPiece | None = None
         self._title = QRectF()
         self._figures = QRectF()
-        self._gap: QRectF | None = None
         self._bar = _LINE
         self._can_open = bool(row.head or row.tail or row.digest)
-        self._is_open = "card" in setting.opened and self._can_open
-        if self._is_open:
-            self._head_text = self._output(row.head, studio)
-            self._tail_text = self._output(row.tail, studio)
-            self.texts = [text for text in (self._head_text, self._tail_text) if text is not None]
+        self._body: ToolBody | None = None
+        if "card" in setting.opened and self._can_open:
+            self._body = ToolBody(row, self.look, studio)
+            self.texts = self._body.texts
 
     @property
     def busy(self) -> bool:
         """Whether the tool runs."""
         return self._tool.state == "running"
 
-    def _output(self, text: str, studio: Studio) -> TextPiece | None:
-        cleaned = clean_output(text).rstrip("\n")
-        return studio.writer.plain(cleaned, mono=True, size=SMALL) if cleaned else None
-
     def _arrange(self, width: float) -> float:
         look = self.look
-        two = width < look.px(_NARROW) and bool(self._tool.badge or figures(self._tool))
-        self._bar = look.px(_LINE + (_SECOND if two else 0))
-        self._items = []
-        label = f"{'Hide' if self._is_open else 'Show'} the output of {self._tool.tool} {self._target}"
-        card = QRectF(0, 0, width, self._bar)
-        self.hots = [Hot("open:card", label, card, radius=10)] if self._can_open else []
-        right = width - look.px(36 if self._can_open else 14)
-        right = self._place_chip(
-            right, look.px(_LINE) / 2, STATE_WORDS[self._tool.state], self._state_style()
-        )
+        ends = look.px((_ARROW if self._can_open else 14) + (_MENU if has_menu(self._tool) else 0))
         words = figures(self._tool)
         wide = look.width(words, look.font(SMALL)) + 1 if words else 0.0
+        chips = self._chips()
+        beside = sum(chip_width(look, one.text, one.style) + look.px(8) for one in chips) + wide
+        state = chip_width(look, STATE_WORDS[self._tool.state], self._state_style()) + look.px(8)
+        title = width - look.px(38 + 12) - ends - state - beside
+        two = bool(chips or words) and (width < look.px(_NARROW) or title < look.px(_TITLE))
+        self._bar = look.px(_LINE + (_SECOND if two else 0))
+        self._items = []
+        self.hots = [self._opener(width)] if self._can_open else []
+        middle = look.px(_LINE) / 2
+        right = self._place_chip(
+            width - ends, middle, _Item(STATE_WORDS[self._tool.state], self._state_style())
+        )
+        left = look.px(38)
         if two:
-            line = look.px(_LINE + _SECOND / 2 - 6)
-            left = look.px(38)
             self._title = QRectF(left, 0, right - left - 6, look.px(_LINE))
-            self._figures = QRectF(left, line - look.px(10), width - left - look.px(14), look.px(20))
-            self._place_badge(width - look.px(14), line)
+            line = look.px(_LINE + _SECOND / 2 - 6)
+            right = width - look.px(14)
         else:
-            right = self._place_badge(right, look.px(_LINE) / 2)
+            line = middle
+        for one in chips:
+            right = self._place_chip(right, line, one)
+        if two:
+            self._figures = QRectF(left, line - look.px(10), right - left, look.px(20))
+        else:
             self._figures = QRectF(right - wide - 4, 0, wide, look.px(_LINE))
-            left = look.px(38)
             self._title = QRectF(left, 0, self._figures.x() - left - look.px(12), look.px(_LINE))
-        return self._arrange_output(width) if self._is_open else self._bar
+        if has_menu(self._tool):
+            self.hots.append(self._dots(width))
+        if self._body is None:
+            return self._bar
+        height = self._body.arrange(self._bar, width)
+        self.hots += self._body.hots
+        return height
 
-    def _place_chip(self, right: float, middle: float, text: str, style: ChipStyle, hot: str = "") -> float:
+    @property
+    def _about(self) -> str:
+        return f"{self._tool.tool} {self._target}".strip()
+
+    def _opener(self, width: float) -> Hot:
+        """The bar, all of which opens the card."""
+        label = f"{'Hide' if self._body else 'Show'} the output of {self._about}"
+        return Hot("open:card", label, QRectF(0, 0, width, self._bar), radius=10)
+
+    def _dots(self, width: float) -> Hot:
+        """The place at the right end that opens a menu."""
         look = self.look
-        wide, tall = chip_width(look, text, style), look.px(CHIP_HEIGHT)
-        rect = QRectF(right - wide, middle - tall / 2, wide, tall)
-        self._items.append(_Item(rect, text, style, hot))
-        if hot:
-            tip = f"Open in the cache: {self._tool.digest}"
-            self.hots.append(Hot(hot, f"Open {text} in the cache", rect, radius=rect.height() / 2, tip=tip))
-        return right - wide - look.px(8)
+        side = look.px(26)
+        left = width - look.px(_ARROW if self._can_open else 10) - side
+        rect = QRectF(left, look.px(_LINE) / 2 - side / 2, side, side)
+        return Hot("menu:card", f"More for {self._about}", rect, radius=7, tip="More")
 
-    def _place_badge(self, right: float, middle: float) -> float:
+    def _chips(self) -> list[_Item]:
+        """Where things stand, from right to left."""
         row, theme = self._tool, self.look.theme
-        if not row.badge:
-            return right
+        soft = ChipStyle(theme.accent_text, theme.accent_soft)
+        plain = ChipStyle(theme.muted, "", theme.border)
+        found: list[_Item] = []
         if row.badge == "in window":
-            return self._place_chip(right, middle, row.badge, ChipStyle(theme.muted, "", theme.border))
-        text = f"{row.badge} {row.digest[:_HASH_DIGITS]}".strip()
-        icons = {"cached": "zap", "handed over": "layers", "recalled": "archive-restore"}
-        style = ChipStyle(theme.accent_text, theme.accent_soft, "", icons[row.badge])
-        return self._place_chip(right, middle, text, style, "cache" if row.digest else "")
+            found.append(_Item(row.badge, plain))
+        elif row.badge:
+            styles = {
+                "pinned": ChipStyle(theme.ok, theme.ok_soft),
+                "left out": ChipStyle(theme.warn, theme.warn_soft),
+            }
+            style = styles.get(row.badge, soft)._replace(icon=_BADGE_ICONS[row.badge])
+            digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]
+            text = f"{row.badge} {digits}".strip()
+            found.append(_Item(text, style, "cache" if row.digest else "", stands(row)))
+        if row.form != "full":
+            glyph = "minimize-2" if row.form == "compact" else "list-filter"
+            found.append(_Item(row.form, plain._replace(icon=glyph), "", chosen(row)))
+        if row.arguments_cached:
+            found.append(_Item("arguments cached", soft._replace(icon="braces"), "", stands(row)))
+        return found
+
+    def _place_chip(self, right: float, middle: float, item: _Item) -> float:
+        look = self.look
+        wide, tall = chip_width(look, item.text, item.style), look.px(CHIP_HEIGHT)
+        rect = QRectF(right - wide, middle - tall / 2, wide, tall)
+        self._items.append(item._replace(rect=rect))
+        if item.hot:
+            tip = f"{item.tip}\nOpen in the cache: {self._tool.digest}".strip()
+            label = f"Open {item.text} in the cache"
+            self.hots.append(Hot(item.hot, label, rect, radius=rect.height() / 2, tip=tip))
+        return right - wide - look.px(8)
 
     def _state_style(self) -> ChipStyle:
         theme, state = self.look.theme, self._tool.state
@@ -192,43 +250,18 @@ class ToolSheet(Sheet):
         color, fill = colors.get(state, (theme.muted, theme.hover))
         return ChipStyle(color, fill, "", _STATE_ICONS[state])
 
-    def _arrange_output(self, width: float) -> float:
-        look = self.look
-        y = self._bar + look.px(10)
-        for text in (self._head_text, self._tail_text):
-            if text is self._tail_text:
-                y = self._arrange_gap(y, width)
-            if text is not None:
-                text.x, text.y = look.px(14), y
-                y += text.layout(width - look.px(28))
-        return y + look.px(11)
-
-    def _arrange_gap(self, y: float, width: float) -> float:
-        look = self.look
-        self._gap = None
-        if not (self._tool.digest or self._hidden_lines()):
-            return y
-        y += look.px(6) if self._head_text is not None else -look.px(4)
-        self._gap = QRectF(14, y, width - 28, look.px(34))
-        if self._tool.digest:
-            wide = button_width(look, "Open in cache", True)
-            rect = QRectF(self._gap.right() - wide, y + look.px(3), wide, look.px(28))
-            self.hots.append(Hot("cache:open", "Open in cache", rect, radius=8, tip=self._tool.digest))
-        return self._gap.bottom() + look.px(6)
-
-    def _hidden_lines(self) -> int:
-        shown = sum(text.count("\n") + 1 for text in (self._tool.head, self._tool.tail) if text)
-        return max(0, self._tool.lines - shown)
-
     def _paint(self, painter: QPainter, paint: Paint) -> None:
         look, theme = self.look, self.look.theme
         card = QRectF(0, 0, self.width, self.height)
         box(painter, card, look.color(theme.surface), look.color(theme.border), 10)
-        if self._is_open:
-            self._paint_output(painter, paint, card)
+        if self._body is not None:
+            ground = card.adjusted(1, self._bar, -1, -1)
+            top_box(painter, ground, look.color(theme.code_surface), 9, bottom=True)
+            painter.fillRect(QRectF(1, self._bar - 1, self.width - 2, 1), look.color(theme.border))
+            self._body.paint(painter, paint)
         if paint.hovered == "open:card":
             inner = QRectF(1, 1, self.width - 2, self._bar - 2)
-            top_box(painter, inner, look.color(theme.raised), 9) if self._is_open else box(
+            top_box(painter, inner, look.color(theme.raised), 9) if self._body is not None else box(
                 painter, inner, look.color(theme.raised), None, 9
             )
         side, line = look.px(15), look.px(_LINE)
@@ -243,8 +276,21 @@ class ToolSheet(Sheet):
             if item.hot and item.hot == paint.hovered:
                 style = style._replace(border=theme.accent)
             chip(painter, look, item.rect, item.text, style, turn)
+        self._paint_ends(painter, paint)
+
+    def _paint_ends(self, painter: QPainter, paint: Paint) -> None:
+        look, theme = self.look, self.look.theme
+        side, line = look.px(15), look.px(_LINE)
+        menu = self.hot("menu:card")
+        if menu is not None:
+            active = menu.name in (paint.hovered, paint.pressed)
+            if active:
+                box(painter, menu.rect, look.color(theme.hover), None, 7)
+            place = QRectF(0, 0, side, side)
+            place.moveCenter(menu.rect.center())
+            icon(painter, look, "ellipsis", theme.text if active else theme.faint, place)
         if self._can_open:
-            arrow = "chevron-down" if self._is_open else "chevron-right"
+            arrow = "chevron-down" if self._body is not None else "chevron-right"
             corner = QRectF(self.width - look.px(29), (line - side) / 2, side, side)
             icon(painter, look, arrow, theme.faint, corner)
 
@@ -257,23 +303,3 @@ class ToolSheet(Sheet):
         rest = self._title.adjusted(wide + look.px(9), 0, 0, 0)
         if rest.width() > look.px(24):
             line_of_text(painter, look, rest, self._target, look.font(SMALL, mono=True), theme.muted)
-
-    def _paint_output(self, painter: QPainter, paint: Paint, card: QRectF) -> None:
-        look, theme = self.look, self.look.theme
-        ground = card.adjusted(1, self._bar, -1, -1)
-        top_box(painter, ground, look.color(theme.code_surface), 9, bottom=True)
-        painter.fillRect(QRectF(1, self._bar - 1, self.width - 2, 1), look.color(theme.border))
-        for text in self.texts:
-            text.paint(painter, paint.clip, paint.marks_of(text))
-        if self._gap is not None:
-            self._paint_gap(painter, paint, self._gap)
-
-    def _paint_gap(self, painter: QPainter, paint: Paint, gap: QRectF) -> None:
-        look, theme = self.look, self.look.theme
-        hidden = self._hidden_lines()
-        where = " in the cache" if self._tool.digest else " not shown"
-        words = f"… {hidden:,} more line{'s' if hidden != 1 else ''}{where}" if hidden else "The whole output"
-        line_of_text(painter, look, gap, words, look.font(SMALL), theme.faint)
-        hot = self.hot("cache:open")
-        if hot is not None:
-            button(painter, look, hot, paint, "outline", "database")

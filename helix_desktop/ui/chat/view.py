@@ -23,10 +23,12 @@ from helix_desktop.ui.chat.look import Look
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.pill import NewRowsPill
 from helix_desktop.ui.chat.pointer import Pointer
-from helix_desktop.ui.chat.rows import source_text
+from helix_desktop.ui.chat.rows import ToolRow, source_text
 from helix_desktop.ui.chat.selection import Selection
 from helix_desktop.ui.chat.sheets import Sheets
 from helix_desktop.ui.chat.stage import Stage
+from helix_desktop.ui.chat.tool_menu import ToolMenu
+from helix_desktop.ui.chat.tool_sheet import has_menu
 from helix_desktop.ui.theme import Theme
 
 _LINE = 44.0  # pixels an arrow key scrolls
@@ -41,6 +43,8 @@ class ChatView(QAbstractScrollArea):
     open_in_cache = Signal(str)
     approval_decided = Signal(str, str)
     action_triggered = Signal(str, str)
+    card_chosen = Signal(str, str)  # key of a tool's card, and what to do with it
+    content_wanted = Signal(str, bool)  # key of a tool's card; whether all lines are wanted
     follow_changed = Signal(bool)
     find_finished = Signal(bool)
 
@@ -61,6 +65,7 @@ class ChatView(QAbstractScrollArea):
         self.finder = Finder(self.board)
         self._pointer = Pointer(self.board, self._selection, self.viewport())
         self._stage = Stage(self.board, self._pointer, self._selection, self.finder)
+        self._tools = ToolMenu(self.board, self.viewport())
         self._pill = NewRowsPill(self)
         Spinner(self.board)
         self._zoom = 1.0
@@ -206,10 +211,13 @@ class ChatView(QAbstractScrollArea):
         if link:
             menu.addAction("Copy link", lambda: clipboard.setText(link))
         located = self.board.locate(QPointF(event.pos()))
-        if located is not None:
-            words = source_text(self.board.model.row(located.row))
-            menu.addAction("Copy message", lambda: clipboard.setText(words))
+        row = self.board.model.row(located.row) if located is not None else None
+        if row is not None:
+            menu.addAction("Copy message", lambda: clipboard.setText(source_text(row)))
         menu.addAction("Select all", self.select_all)
+        if isinstance(row, ToolRow) and has_menu(row):
+            menu.addSeparator()
+            self._tools.fill(menu, row)
         menu.popup(event.globalPos())
 
     def _connect(self) -> None:
@@ -224,6 +232,9 @@ class ChatView(QAbstractScrollArea):
         stage.open_in_cache.connect(self.open_in_cache)
         stage.approval_decided.connect(self.approval_decided)
         stage.action_triggered.connect(self.action_triggered)
+        stage.content_wanted.connect(self.content_wanted)
+        stage.menu_wanted.connect(self._tools.open)
+        self._tools.chosen.connect(self.card_chosen)
         stage.leave_requested.connect(self._leave)
         self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(board.repaint)

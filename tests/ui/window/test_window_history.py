@@ -51,7 +51,7 @@ async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp
     async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **sweeps)
         swept = rig.facts(SweepMade)[0]
-        used = rig.talk.measure()[1].used
+        sent = rig.talk.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
         assert _badges(rig)["part7.txt"] == "in window"
         assert (await _states(rig))["part0.txt"] == "marker"
@@ -64,14 +64,14 @@ async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp
         await rig.turn_over()
         assert _badges(rig)["part0.txt"] == "in window"
         assert (await _states(rig))["part0.txt"] == "in window"
-        assert rig.talk.measure()[1].used > used
+        assert rig.talk.measure()[0].estimate > sent.estimate
 
         rig.window.show_page("timeline")
         rig.screens.timeline.redo_requested.emit(divider.event_seq)
         await until(lambda: not rig.rows(DividerRow)[0].undone, "the sweep holds again")
         await rig.turn_over()
         assert _badges(rig)["part0.txt"] == "cached"
-        assert rig.talk.measure()[1].used == used
+        assert rig.talk.measure()[0] == sent
         assert await rig.stored() == rig.talk.session.log
 
 

@@ -8,23 +8,30 @@ from helix_desktop.context.budget import gauge
 from helix_desktop.context.content import StoreTotals
 from helix_desktop.context.event import (
     AssistantSpoke,
+    FoldMade,
     HandoverFailed,
     HandoverMade,
+    ObservationsMade,
+    Pinned,
     Redone,
     SweepMade,
     ToolAnswered,
     Undone,
+    Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.layout import Item, PinnedCopy
 from helix_desktop.context.rows import rows_of
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import project
-from helix_desktop.ui.chat.from_events import HEAD_LINES, TAIL_LINES, ChatRows, all_rows
-from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, Row, ToolRow, UserRow
+from helix_desktop.context.window import message_of, project
+from helix_desktop.ui.chat.from_events import ChatRows, all_rows
+from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, Row, ToolRow, UserRow, wants_original
+from helix_desktop.ui.chat.tool_rows import HEAD_LINES, TAIL_LINES
 from helix_desktop.ui.inspector.from_window import inspector_state, request_text, row_text
 from helix_desktop.ui.timeline.from_events import cards_of, points_of
 from helix_desktop.ui.timeline.rows import HandoverCard, MarkCard, SweepCard
-from tests.support.histories import Maker, histories, played
+from tests.support.histories import Maker, histories, played, tokens
+from tests.support.rewritten import choose, outputs, rewritten
 
 
 @given(histories())
@@ -38,41 +45,110 @@ def test_rows_are_the_same_read_whole_or_one_event_at_a_time(maker: Maker) -> No
     assert list(shown.values()) == all_rows(maker.log)[1]
 
 
-@given(histories())
-def test_every_word_and_call_has_its_row_and_says_where_its_output_stands(maker: Maker) -> None:
+@given(rewritten())
+def test_any_rewrite_gives_the_same_rows_whole_or_one_event_at_a_time(maker: Maker) -> None:
+    rows, transcript = ChatRows(), Transcript()
+    shown: dict[str, Row] = {}
+    for recorded in maker.log:
+        transcript.apply(recorded)
+        for row in rows.apply(recorded, transcript):
+            shown[row.key] = row
+    assert list(shown.values()) == all_rows(maker.log)[1]
+
+
+@given(histories() | rewritten())
+def test_every_word_and_call_has_its_row(maker: Maker) -> None:
     _, rows = all_rows(maker.log)
     events = [(one.seq, one.event) for one in maker.log]
     said = [event.text for _, event in events if isinstance(event, UserSpoke)]
     assert [row.text for row in rows if isinstance(row, UserRow)] == said
     spoken = [event.text for _, event in events if isinstance(event, AssistantSpoke) and event.text.strip()]
     assert [row.text for row in rows if isinstance(row, AssistantRow)] == spoken
+    answered = [event for _, event in events if isinstance(event, ToolAnswered)]
+    cards = {row.answer: row for row in rows if isinstance(row, ToolRow) and row.answer}
+    assert [row.digest for _, row in sorted(cards.items())] == [event.digest for event in answered]
 
+
+@given(histories() | rewritten())
+def test_each_card_says_where_its_output_stands_in_the_request(maker: Maker) -> None:
     known = maker.transcript
-    tools = {row.key: row for row in rows if isinstance(row, ToolRow)}
-    upto = known.handover[1].upto if known.handover else 0
-    asked: dict[str, int] = {}  # servers may use an id again in a later step
-    for seq, event in events:
-        if isinstance(event, AssistantSpoke):
-            asked |= {call.id: seq for call in event.calls}
-        if isinstance(event, ToolAnswered):
-            row = tools[f"t{asked[event.call_id]}:{event.call_id}"]
-            assert (row.digest, row.tokens) == (event.digest, event.tokens)
-            if event.digest and seq <= upto:
-                assert row.badge == "handed over"
-            elif event.digest:
-                assert (row.badge == "cached") == (seq in known.masked)
+    cards = [row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow) and row.digest]
+    live = {one.seq: one for one in known.live() if isinstance(one, Item)}
+    copies = {one.item.seq for one in known.live() if isinstance(one, PinnedCopy)}
+    for card in cards:
+        if card.badge == "pinned":
+            assert card.answer in known.rewrites.pinned
+            assert card.answer in live or card.answer in copies
+        elif card.badge == "cached":
+            assert message_of(live[card.answer], known).text.startswith("[CACHED]")
+        elif card.badge in ("in window", "recalled"):
+            assert card.answer in live
+            assert card.answer not in known.masked
+        else:
+            assert card.answer not in live
+            assert card.answer not in copies
 
 
-@given(histories())
+@given(rewritten())
+def test_a_cards_badge_names_what_stands_for_its_step(maker: Maker) -> None:
+    known = maker.transcript
+    names = {FoldMade: {"folded", "left out"}, ObservationsMade: {"observed"}, HandoverMade: {"handed over"}}
+    for card in all_rows(maker.log)[1]:
+        if not isinstance(card, ToolRow) or not card.digest or card.badge == "pinned":
+            continue
+        held = [one for one in known.covers if one.after < card.answer <= one.upto]
+        if held:
+            assert card.badge in names[type(held[0].event)]
+        else:
+            assert card.badge in ("in window", "cached", "recalled")
+
+
+@given(rewritten())
+def test_a_call_says_when_its_arguments_stand_as_markers(maker: Maker) -> None:
+    known, found = maker.transcript, 0
+    live = {one.seq: one for one in known.live() if isinstance(one, Item)}
+    rows = {row.key: row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow)}
+    for recorded in maker.log:
+        if not isinstance(recorded.event, AssistantSpoke):
+            continue
+        for call in recorded.event.calls:
+            row = rows[f"t{recorded.seq}:{call.id}"]
+            entry = live.get(recorded.seq)
+            sent = {one.id: one.arguments for one in message_of(entry, known).calls} if entry else {}
+            assert row.arguments_cached == (call.id in sent and sent[call.id] != call.arguments)
+            found += bool(row.arguments)
+    assert found == sum(bool(one.event.short) for one in maker.log if isinstance(one.event, AssistantSpoke))
+
+
+@given(histories() | rewritten())
 def test_dividers_offer_exactly_what_can_be_done(maker: Maker) -> None:
     known = maker.transcript
     dividers = {row.event_seq: row for row in all_rows(maker.log)[1] if isinstance(row, DividerRow)}
+    for seq in known.rewrites.made:
+        row = dividers[seq]
+        assert row.undone == (not known.rewrites.holds(seq))
+        assert ("undo" in row.actions) == known.can_undo(seq)
+        assert ("redo" in row.actions) == known.can_redo(seq)
     for one in maker.log:
-        if isinstance(one.event, SweepMade | HandoverMade):
-            row = dividers[one.seq]
-            assert row.undone == (not known.rewrites.holds(one.seq))
-            assert ("undo" in row.actions) == known.can_undo(one.seq)
-            assert ("redo" in row.actions) == known.can_redo(one.seq)
+        if isinstance(one.event, ObservationsMade | Pinned | Unpinned):
+            assert dividers[one.seq].quiet
+            assert not {"undo", "redo"} & set(dividers[one.seq].actions)
+            assert dividers[one.seq].about == getattr(one.event, "target", 0)
+
+
+def test_what_the_person_chose_stands_on_the_card() -> None:
+    maker = played(2, size=3_000)
+    seq = outputs(maker)[0]
+    choose(maker, seq, "compact", "the gist")
+    cards = {row.answer: row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow)}
+    card = cards[seq]
+    assert (card.form, card.head, card.asked, card.chosen) == ("compact", "the gist", "names only", "user")
+    assert card.tokens == tokens("the gist")
+    assert wants_original(card)
+    maker.record(Undone(maker.transcript.last_seq))
+    back = next(row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow) and row.answer == seq)
+    assert back.form == "full"
+    assert back.lines > 100
 
 
 def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
@@ -115,7 +191,7 @@ def test_points_lie_in_order_and_never_below_zero(maker: Maker) -> None:
     assert set(rewrites) <= {point.seq for point in points}
 
 
-@given(histories())
+@given(histories() | rewritten())
 def test_the_inspector_adds_up_to_the_gauge(maker: Maker) -> None:
     window = project(maker.transcript, maker.policy, maker.frame)
     now = gauge(window, maker.transcript, maker.policy, maker.frame)
@@ -128,7 +204,7 @@ def test_the_inspector_adds_up_to_the_gauge(maker: Maker) -> None:
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
 
 
-@given(histories())
+@given(histories() | rewritten())
 def test_the_preview_is_the_request_message_by_message(maker: Maker) -> None:
     window = project(maker.transcript, maker.policy, maker.frame)
     whole = request_text(window)

@@ -1,0 +1,52 @@
+"""Where a message stands in the window now: itself, as a marker, or inside something that stands for it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Literal, TypeAlias
+
+from helix_desktop.context.event import FoldMade, ObservationsMade
+from helix_desktop.context.layout import Cover
+from helix_desktop.context.transcript import Transcript
+
+Standing: TypeAlias = Literal[
+    "in window", "cached", "folded", "left out", "observed", "handed over", "pinned"
+]
+
+
+class Standings:
+    """Answers for one state of a transcript."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._rewrites = transcript.rewrites
+        self._covers = transcript.covers  # none overlaps another
+        self._ends = [cover.upto for cover in self._covers]
+
+    def of(self, seq: int) -> Standing:
+        """Where the message recorded as `seq` stands."""
+        if seq in self._rewrites.pinned:
+            return "pinned"
+        cover = self.cover(seq)
+        if cover is not None:
+            return _covered(cover)
+        return "cached" if seq in self._rewrites.masked else "in window"
+
+    def cover(self, seq: int) -> Cover | None:
+        """The rewrite in force that stands for a message, if there is one."""
+        at = bisect_left(self._ends, seq)
+        found = self._covers[at] if at < len(self._covers) else None
+        if found is None or seq <= found.after or getattr(found.event, "kept", 0) == seq:
+            return None
+        return found
+
+
+def _covered(cover: Cover) -> Standing:
+    match cover.event:
+        case FoldMade(how="truncate"):
+            return "left out"
+        case FoldMade():
+            return "folded"
+        case ObservationsMade():
+            return "observed"
+        case _:
+            return "handed over"
