@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -129,7 +128,7 @@ class Steward:
 
     def _observe(self, stretch: Stretch | None, by_hand: bool = False) -> None:
         if self._observation is None or self._observation.done():
-            work = self._told(self._observer.run(stretch, by_hand))
+            work = self._told(lambda: self._observer.run(stretch, by_hand))
             self._observation = self._scope.start(work, f"observation {self._session.id}")
 
     def start_due(self) -> None:
@@ -145,17 +144,17 @@ class Steward:
     def compact(self, trigger: Trigger, cut: Cut, focus: str = "") -> None:
         """Start a handover beside whatever runs; one at a time."""
         if not self._compacting:
-            work = self._told(self._compactor.run(trigger, cut, focus))
+            work = self._told(lambda: self._compactor.run(trigger, cut, focus))
             self._compaction = self._scope.start(work, f"compaction {self._session.id}")
 
     @property
     def _compacting(self) -> bool:
         return self._compaction is not None and not self._compaction.done()
 
-    async def _told(self, work: Coroutine[Any, Any, object]) -> None:
+    async def _told(self, work: Callable[[], Awaitable[bool]]) -> None:
         """Do what runs beside the turns; that it failed is told, because nobody waits for it."""
         try:
-            await work
+            await work()
         except HelixError as error:
             self._session.publish(Trouble(error.what, error.why, error.fix))
 

@@ -181,6 +181,8 @@ class _Asking(Generic[T]):
         for _ in range(_CUTS):
             characters *= _MARGIN
             request = await asyncio.to_thread(cut_down, brief, int(characters))
+            if request is None:
+                break
             tokens = await self._tokens(request)
             if tokens <= room:
                 return request

@@ -25,7 +25,11 @@ from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, c
 
 # Outputs stay in the window, so that it is the handover that must make room.
 NO_SWEEP = msgspec.structs.replace(
-    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8
+    PROFILES["balanced"],
+    protect_steps=1_000,
+    protect_tokens=10**6,
+    preview_above=0.8,
+    observe_at=0.0,
 )
 BY_HAND = msgspec.structs.replace(NO_SWEEP, handover_least_messages=10_000)
 
