@@ -24,7 +24,8 @@ from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
-from helix_desktop.ui.timeline.from_events import cards_of, points_of
+from helix_desktop.ui.timeline.from_events import cards_of
+from helix_desktop.ui.timeline.points import points_of
 from helix_desktop.ui.timeline.rows import Phase, RunningCard, TimelineState
 from helix_desktop.ui.timeline.view import Timeline
 
