@@ -14,8 +14,8 @@ test: ## Set up, check, then run the whole test suite
 check: ## Format, lint, types and import rules
 	@./helix check
 
-bench: ## Measure, and print one table of figures
-	@./helix bench
+bench: ## Measure, and print one table of figures (TRAJECTORIES=DIR: what each profile makes of recorded sessions)
+	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
 
 screenshots: ## Picture every screen, light and dark, into build/screenshots
 	@./helix screenshots

@@ -52,7 +52,7 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def bench(arguments: Sequence[str]) -> int:
-    """Measure, and print one table of figures."""
+    """Measure, and print one table of figures; --trajectories DIR replays recorded sessions."""
     _set_up("test", libraries="run")
     _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
 

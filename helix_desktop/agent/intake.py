@@ -11,7 +11,7 @@ from helix_desktop.agent.ports import Counter
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
-from helix_desktop.context.intake import preview
+from helix_desktop.context.intake import LEAST_BUDGET, preview
 from helix_desktop.context.message import Answer, ModelInfo, ToolCall
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.shorten import Shortened, shorten
@@ -20,6 +20,7 @@ from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.window import marker_of
 
 _THREADED = 256 * 1024  # bytes; more than that is read in a thread, so that the window never waits
+_TRIES = 5  # a preview is made so often at most until it is small enough
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -124,19 +125,31 @@ class Intake:
 
     async def previewed(self, taken: Taken, policy: Policy) -> ToolAnswered:
         """The output as a preview of about the policy's tokens, ending with its marker."""
-        budget, shown, tokens = policy.preview_tokens, "", 0
-        for _ in range(3):  # denser than text usually is: tried again, in proportion
-            shown = await self._preview(taken, budget)
-            (tokens,) = await self._counter.count([shown])
-            if tokens <= policy.preview_tokens:
-                break
-            budget = budget * policy.preview_tokens // (tokens + tokens // 8)
+        shown, tokens = await self.preview(taken.text, taken.answer, policy.preview_tokens)
         return msgspec.structs.replace(taken.answer, text=shown, tokens=tokens, whole=False, form="preview")
 
-    async def _preview(self, taken: Taken, budget: int) -> str:
-        if len(taken.text) > _THREADED:
-            return await asyncio.to_thread(preview, taken.text, taken.answer.digest, budget)
-        return preview(taken.text, taken.answer.digest, budget)
+    async def preview(self, text: str, answer: ToolAnswered, most: int) -> tuple[str, int]:
+        """The preview of an output's whole text in at most `most` tokens, and how many it has."""
+        budget, shown, tokens = most, "", 0
+        for _ in range(_TRIES):  # denser than text usually is: tried again, in proportion; the marker stays
+            shown = await self._preview(text, answer, budget)
+            (tokens,) = await self._counter.count([shown])
+            if tokens <= most or budget <= LEAST_BUDGET:
+                break
+            words = max(1, tokens - answer.marker_tokens)
+            budget = max(LEAST_BUDGET, budget * max(1, most - answer.marker_tokens) * 9 // (words * 10))
+        return shown, tokens
+
+    async def _preview(self, text: str, answer: ToolAnswered, budget: int) -> str:
+        given = (text, answer.digest, budget, answer.exit_code)
+        return await asyncio.to_thread(preview, *given) if len(text) > _THREADED else preview(*given)
+
+
+async def text_of(data: bytes) -> str:
+    """An output's bytes as text."""
+    if len(data) > _THREADED:
+        return await asyncio.to_thread(data.decode, "utf-8", "replace")
+    return data.decode("utf-8", "replace")
 
 
 def _shortened_texts(calls: Sequence[ToolCall], found: Sequence[Shortened]) -> list[str]:

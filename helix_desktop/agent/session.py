@@ -19,6 +19,7 @@ from helix_desktop.context.event import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.context.message import ToolCall
 from helix_desktop.context.transcript import Transcript
 
 INTERRUPTED = (
@@ -138,19 +139,21 @@ class Session:
         return True
 
     async def close_calls(self, how: Ended) -> None:
-        """Answer every open call as interrupted, so that the transcript stays valid."""
+        """Answer every open call, so that the transcript stays valid.
+
+        What had come and was held gets its preview, the others are interrupted.
+        """
         text = _CUT_OFF.get(how, INTERRUPTED)
-        await self.record_decided(
-            lambda: [
-                ToolAnswered(
-                    *(call.id, call.name, text, "", 0, 30, 30),
-                    first_line=text[:60],
-                    ok=False,
-                    outcome="interrupted",
-                )
-                for call in self.transcript.open_calls.values()
-            ]
-        )
+
+        def answer(call: ToolCall) -> ToolAnswered:
+            return self.transcript.held.get(call.id) or ToolAnswered(
+                *(call.id, call.name, text, "", 0, 30, 30),
+                first_line=text[:60],
+                ok=False,
+                outcome="interrupted",
+            )
+
+        await self.record_decided(lambda: [answer(call) for call in self.transcript.open_calls.values()])
 
     async def end_turn(self, ended: TurnEnded) -> bool:
         """Record the end of the turn, once; whether there was a turn to end."""

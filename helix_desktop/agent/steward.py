@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import msgspec
 
@@ -24,6 +25,8 @@ from helix_desktop.context.policy import Policy
 from helix_desktop.context.rows import Row, rows_of
 from helix_desktop.context.window import Window
 
+log = logging.getLogger(__name__)
+
 
 class Steward:
     """Looks after one session's window, live and in replay alike."""
@@ -39,6 +42,7 @@ class Steward:
     ) -> None:
         self._session, self._upkeep, self._compactor = session, upkeep, compactor
         self._clock, self._scope, self._settings = clock, scope, settings
+        self._linter = validity.Linter()
         self._ladder = Ladder(session, upkeep, compactor, settings)
         self._compaction: asyncio.Task[None] | None = None
 
@@ -66,7 +70,7 @@ class Steward:
         if not now.fits:
             raise self._too_large(now, policy)
         self.note_use()
-        return _linted(window)
+        return self._linted(window)
 
     def note_use(self) -> None:
         """Let the session's list show how full the window is."""
@@ -85,14 +89,17 @@ class Steward:
         return self.measure()[1].used < before.used
 
     async def _make_room(self, target: int) -> None:
-        """For a request that does not fit: await the handover under way, then climb the ladder."""
-        await self.settle()
+        """For a request that does not fit: await the handover under way, then climb the ladder if need be."""
+        if self._compacting:
+            await self.settle()
+            if self.measure()[1].used <= target:
+                return
         await self._ladder.climb(target)
 
     def start_due(self) -> None:
         """Start the handover that is due, if there is one and none runs."""
         policy, _, _ = self._settings()
-        if self._compacting:
+        if self._compacting or self._compactor.drafting:
             return
         _, now = self.measure()
         due = planner.handover_due(self._session.transcript, policy, now, self._clock())
@@ -136,17 +143,17 @@ class Steward:
             return RequestTooLarge(what, why, "Compaction is off: turn a profile on.")
         return RequestTooLarge(what, why, "Use a larger window, or begin a new session.")
 
-
-def _linted(window: Window) -> Window:
-    messages = window.request.messages
-    if not validity.problems(messages):
-        return window
-    mended = validity.repair(messages)
-    left = validity.problems(mended)
-    if left:
-        raise RequestInvalid(
-            "The next request is not valid and was not sent.",
-            "; ".join(left),
-            "Undo the last change, or report this.",
-        )
-    return msgspec.structs.replace(window, request=Request(mended, window.request.tools))
+    def _linted(self, window: Window) -> Window:
+        messages = window.request.messages
+        if not self._linter.problems(messages):
+            return window
+        mended = validity.repair(messages)
+        left = validity.problems(mended)
+        if left:
+            raise RequestInvalid(
+                "The next request is not valid and was not sent.",
+                "; ".join(left),
+                "Undo the last change, or report this.",
+            )
+        log.info("a request was mended before it was sent: %s", "; ".join(validity.problems(messages)))
+        return msgspec.structs.replace(window, request=Request(mended, window.request.tools))

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from helix_desktop.agent.approval import Approvals
 from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.intake_gate import IntakeGate
+from helix_desktop.agent.intake_question import Waiting
 from helix_desktop.agent.ports import Clock, Counter, Tools
-from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import CallStarted, CallWaiting
 from helix_desktop.context.errors import HelixError
@@ -31,38 +32,40 @@ class ToolRunner:
         approvals: Approvals,
         counter: Counter,
         clock: Clock,
-        settings: Settings,
+        gate: IntakeGate,
     ) -> None:
         self._session, self._tools, self._approvals = session, tools, approvals
-        self._counter, self._clock, self._settings = counter, clock, settings
+        self._counter, self._clock, self._gate = counter, clock, gate
         self._intake = Intake(counter)
         self._one_by_one = asyncio.Lock()
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
+        held: list[Waiting] = []
         try:
             async with asyncio.TaskGroup() as group:
                 for call in calls:
-                    group.create_task(self._answer(call), name=f"tool {call.name}")
+                    group.create_task(self._answer(call, held), name=f"tool {call.name}")
         except BaseExceptionGroup as failed:
             raise failed.exceptions[0] from failed
+        await self._gate.settle(held)
 
-    async def _answer(self, call: ToolCall) -> None:
+    async def _answer(self, call: ToolCall, held: list[Waiting]) -> None:
         try:
             ask = await self._tools.approval(call)
         except HelixError as error:
-            await self._record(call, _failed(error), self._clock())
+            await self._record(call, _failed(error), self._clock(), held)
             return
         except Exception as error:
             log.warning("asking about tool %s failed unexpectedly", call.name, exc_info=True)
-            await self._record(call, _crashed(call, error), self._clock())
+            await self._record(call, _crashed(call, error), self._clock(), held)
             return
         if ask is None:
-            await self._run(call)
+            await self._run(call, held)
             return
         async with self._one_by_one:
             if await self._allowed(ask):
-                await self._run(call)
+                await self._run(call, held)
             else:
                 await self._deny(call)
 
@@ -79,7 +82,7 @@ class ToolRunner:
         )
         await self._session.record(answer)
 
-    async def _run(self, call: ToolCall) -> None:
+    async def _run(self, call: ToolCall, held: list[Waiting]) -> None:
         self._session.publish(CallStarted(call))
         began = self._clock()
         try:
@@ -89,18 +92,11 @@ class ToolRunner:
         except Exception as error:
             log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
             result = _crashed(call, error)
-        await self._record(call, result, began)
+        await self._record(call, result, began, held)
 
-    async def _record(self, call: ToolCall, result: ToolResult, began: int) -> None:
-        policy, frame, _ = self._settings()
+    async def _record(self, call: ToolCall, result: ToolResult, began: int, held: list[Waiting]) -> None:
         taken = await self._intake.taken(call, result, max(0, self._clock() - began))
-        answer = taken.answer
-        if self._intake.gated(taken, policy, frame.info.window):
-            answer = await self._intake.previewed(taken, policy)
-        if taken.content is None:
-            await self._session.record(answer, recalls=[answer.digest])
-        else:
-            await self._session.record(answer, contents=[taken.content])
+        await self._gate.arrived(taken, held)
 
 
 def _crashed(call: ToolCall, error: Exception) -> ToolResult:

@@ -60,6 +60,26 @@ class CompactionMoved(msgspec.Struct, frozen=True):
     text: str = ""
 
 
+class IntakeMoved(msgspec.Struct, frozen=True):
+    """How these large outputs are to stand in the window is being chosen, or some are being extracted from.
+
+    `calls` are the calls that gave them; with "idle" it is done.
+    """
+
+    phase: Literal["idle", "ask", "extract"]
+    calls: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What is going on, for people; empty when nothing is."""
+        outputs = f"{len(self.calls)} large output" + ("" if len(self.calls) == 1 else "s")
+        return {
+            "idle": "",
+            "ask": f"Choosing how to keep {outputs}…",
+            "extract": f"Extracting from {outputs}…",
+        }[self.phase]
+
+
 class Trouble(msgspec.Struct, frozen=True):
     """Something failed that could not be recorded as an event."""
 
@@ -69,6 +89,14 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 Update = (
-    Trouble | Happened | Arriving | ArrivalVoided | CallWaiting | CallStarted | TurnChanged | CompactionMoved
+    Trouble
+    | Happened
+    | Arriving
+    | ArrivalVoided
+    | CallWaiting
+    | CallStarted
+    | TurnChanged
+    | CompactionMoved
+    | IntakeMoved
 )
 Listener = Callable[[Update], None]

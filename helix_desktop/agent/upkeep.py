@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from helix_desktop.agent.ports import Clock, Counter
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
-from helix_desktop.context import fold, note, observation, panic, planner
+from helix_desktop.context import fold, note, observation, panic, planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
@@ -56,8 +56,8 @@ class Upkeep:
             return
         transcript = self._session.transcript
         cold = planner.cold(transcript, policy, frame.info.label, self._clock())
-        ride = planner.riding(transcript, policy)
-        due = planner.sweep_due(transcript, policy, cold)
+        ride = sweep.riding(transcript, policy)
+        due = ride if ride is not None and planner.sweep_pays(transcript, policy, ride, cold) else None
         folds = fold.due(transcript, policy, ride, due.masked[0] if due else 0, cold)
         placed = await self._place(cold, bool(folds or due))
         if placed:
@@ -65,7 +65,7 @@ class Upkeep:
         if folds:
             await self._fold(folds, policy, frame.info.window)
         if placed or folds:
-            await self._sweep(lambda: planner.riding(transcript, policy), "fold" if folds else "observations")
+            await self._sweep(lambda: sweep.riding(transcript, policy), "fold" if folds else "observations")
         elif due is not None:
             await self._sweep(
                 lambda: planner.sweep_due(transcript, policy, cold), "cold" if cold else "batch"
@@ -129,7 +129,7 @@ class Upkeep:
         )
         if tokens >= stood:
             return False
-        steps = len({item.step for item in items})
+        steps = items[-1].step - items[0].step + 1
         made = FoldMade(one.after, one.upto, words, tokens, digest, entries, steps, stood - tokens, one.how)
         about = f"e{one.after + 1}-e{one.upto}"
         content = Content(digest, data, "fold", about, HEAD[:_HEAD_LINE], kind="index")
@@ -138,11 +138,10 @@ class Upkeep:
 
     async def _sweep(self, plan: Callable[[], Sweep | None], reason: SweepReason) -> None:
         def decide() -> list[Event]:
-            sweep = plan()
-            return [SweepMade(sweep.masked, sweep.saved, reason)] if sweep is not None else []
+            made = plan()
+            return [SweepMade(made.masked, made.saved, reason)] if made is not None else []
 
-        if plan() is not None:
-            await self._session.record_decided(decide)
+        await self._session.record_decided(decide)
 
     async def sweep_all(self, reason: SweepReason, newest: int = LEAST_STEPS) -> None:
         """Turn everything but the newest steps into markers."""

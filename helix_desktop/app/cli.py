@@ -19,6 +19,7 @@ from helix_desktop.context.errors import (
     DigestUnknown,
     HelixError,
     InputUnusable,
+    RecordingUnusable,
     SettingsDamaged,
     StoreLocked,
     WorkspaceMissing,
@@ -26,7 +27,16 @@ from helix_desktop.context.errors import (
 
 USAGE, FAILED, LOCKED, INTERRUPTED = 2, 1, 3, 130  # exit codes
 LEAST_WINDOW = 1_000  # tokens: less does not hold the tools' descriptions
-_GIVEN = (InputUnusable, DataDirUnusable, SettingsDamaged, WorkspaceMissing, DigestUnknown, DigestAmbiguous)
+MOST_JOBS = 64
+_GIVEN = (
+    InputUnusable,
+    DataDirUnusable,
+    SettingsDamaged,
+    WorkspaceMissing,
+    RecordingUnusable,
+    DigestUnknown,
+    DigestAmbiguous,
+)
 """What is wrong with what was given, on the command line or in a file that a person wrote."""
 
 log = logging.getLogger(__name__)
@@ -59,6 +69,28 @@ def _tokens(text: str) -> int:
     return int(text)
 
 
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_JOBS}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1")
+    return share
+
+
 def parser() -> argparse.ArgumentParser:
     """The grammar of the command line."""
     common = _Parser(add_help=False)
@@ -79,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     _add_run(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)
+    _add_replay(commands, common)
     checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
     checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
     for name, text in (
@@ -129,6 +162,46 @@ def _add_timeline(commands: argparse._SubParsersAction[_Parser], common: _Parser
         "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
     )
     timeline.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _add_replay(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+    replay = commands.add_parser(
+        "replay",
+        parents=[common],
+        help="what a policy would have made of recorded sessions",
+        description="A recording is a file of JSON lines, plain or gzip, one message each: "
+        '{"role": "system|user|assistant|tool", "content": TEXT}, an assistant\'s with "tool_calls": '
+        '[{"id", "name", "arguments"}], a tool\'s with "tool_call_id" and "name".',
+    )
+    replay.add_argument(
+        "files", nargs="+", type=_folder, metavar="FILE", help="recordings, or folders of them"
+    )
+    replay.add_argument(
+        "--policy",
+        default="balanced",
+        metavar="NAME",
+        help="balanced, lean, classic, plain, off, or a TOML file",
+    )
+    replay.add_argument(
+        "--window", type=_tokens, default=128_000, metavar="TOKENS", help="the model's window"
+    )
+    replay.add_argument("--recalls", action="store_true", help="put in recalls that an agent would make")
+    replay.add_argument(
+        "--recall-rate",
+        type=_share,
+        default=None,
+        metavar="SHARE",
+        help="recalls besides those of files read again, as a share of the model calls",
+    )
+    replay.add_argument(
+        "--reach-every",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="fetch all outputs at each Nth model call, not at the last alone",
+    )
+    replay.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes at work")
+    replay.add_argument("--json", action="store_true", help="one JSON document with the figures of each file")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -205,18 +278,16 @@ def _forget_output() -> None:
 def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The command's code, imported only when it runs: the window must not wait for the others."""
     match given.command:
-        case "run":
-            from helix_desktop.app.headless import run_turn
+        case "run" | "cache" | "timeline":
+            from helix_desktop.app import headless
 
-            return run_turn
-        case "cache":
-            from helix_desktop.app.headless import cache
+            return {"run": headless.run_turn, "cache": headless.cache, "timeline": headless.timeline}[
+                given.command
+            ]
+        case "replay":
+            from helix_desktop.app.replaying import replay
 
-            return cache
-        case "timeline":
-            from helix_desktop.app.headless import timeline
-
-            return timeline
+            return replay
         case "self-check":
             from helix_desktop.app.self_check import self_check
 

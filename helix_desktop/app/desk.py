@@ -15,6 +15,7 @@ from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
@@ -33,11 +34,6 @@ log = logging.getLogger(__name__)
 def now_ms() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
-
-
-def prompt(name: str) -> str:
-    """A prompt that ships with the app."""
-    return (resources_dir() / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 class Desk:
@@ -95,7 +91,7 @@ class Desk:
             counter=self.counter,
             permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
             clock=now_ms,
-            prompts={"system": prompt("system"), "handover": prompt("handover")},
+            prompts=prompts(),
             approver=self._approver,
         )
         return Room(identity, parts, policy, model, reading)

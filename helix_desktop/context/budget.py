@@ -93,6 +93,11 @@ def calibration(reports: list[tuple[int, AssistantSpoke]]) -> float:
     return min(max(median(ratios), _RATIO_LOW), _RATIO_HIGH) if ratios else 1.0
 
 
+def ratio_of(transcript: Transcript, model: str) -> float:
+    """What `calibration` says of a model, by its label, from what it reported in this session."""
+    return calibration(_reports(transcript, model))
+
+
 def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:
     """The newest answers for which this model reported its input, newest first, with their seqs."""
     found: list[tuple[int, AssistantSpoke]] = []

@@ -10,7 +10,7 @@ HelixError
 ├── ModelError
 │   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
 ├── ToolError                                               told to the agent as the tool's answer
-└── RequestInvalid, RequestTooLarge, CompactionRefused      the context engine says no
+└── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
 """
 
 from __future__ import annotations
@@ -126,3 +126,7 @@ class RequestTooLarge(HelixError):
 
 class CompactionRefused(HelixError):
     """A handover would not help, or what came back is not acceptable."""
+
+
+class FormRefused(HelixError):
+    """An output cannot be shown in the form that was chosen."""

@@ -117,7 +117,9 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     """A tool call's output, stored under `digest` before this fact existed; `text` is its shown form.
 
     `tokens` counts the shown form, `marker_tokens` the marker that would replace it. `form` names the shown
-    form, `asked` the agent's instructions for a compact one, `chosen` who chose it.
+    form, `asked` the agent's instructions for a compact one, `chosen` who chose it, `intake_note` why it is
+    not the form that was asked for. `intake_tokens` went in and out of models for it (`intake_cached` of them
+    cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
     """
 
     call_id: str
@@ -138,16 +140,38 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     form: Form = "full"
     asked: str = ""
     chosen: Literal["rule", "agent", "timeout", "user"] = "rule"
+    intake_tokens: int = 0
+    intake_cached: int = 0
+    intake_ms: int = 0
+    intake_model: str = ""
+    intake_note: str = ""
+
+
+class OutputHeld(Fact, frozen=True, tag="output-held"):
+    """A large output arrived and was stored; its shown form is not chosen yet.
+
+    `answer` is what the call is answered with if nobody chooses: a preview.
+    """
+
+    answer: ToolAnswered
 
 
 class FormChosen(Fact, frozen=True, tag="form-chosen"):
-    """The person chose another shown form for the output recorded as `target`."""
+    """The person chose another shown form for the output recorded as `target`.
+
+    For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
+    went in and out of `intake_model` in `intake_ms`.
+    """
 
     target: int
     form: Form
     text: str
     tokens: int
     asked: str = ""
+    intake_tokens: int = 0
+    intake_cached: int = 0
+    intake_ms: int = 0
+    intake_model: str = ""
 
 
 class Pinned(Fact, frozen=True, tag="pinned"):
@@ -232,6 +256,8 @@ class ObservationsMade(Fact, frozen=True, tag="observations-made"):
     fallback: str = ""
     duration_ms: int = 0
     demo: bool = False
+    calls: int = 1
+    prompt: str = ""
 
 
 class ObservationsPlaced(Fact, frozen=True, tag="observations-placed"):
@@ -261,7 +287,8 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
 
     Covers every event up to and with `upto` but the one user message `kept` (0: none), which stays.
     `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
-    `calls` counts the model calls it took; `edited` says that the person changed its text.
+    `calls` counts the model calls it took, `prompt` is the version of what the model was told, `fallback`
+    says what had to be done other than ask the first model once; `edited`: the person changed its text.
     """
 
     upto: int
@@ -283,6 +310,7 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     demo: bool = False
     edited: bool = False
     calls: int = 1
+    prompt: str = ""
 
 
 class HandoverFailed(Fact, frozen=True, tag="handover-failed"):
@@ -318,6 +346,7 @@ Event = (
     | UserSpoke
     | AssistantSpoke
     | ApprovalGiven
+    | OutputHeld
     | ToolAnswered
     | FormChosen
     | Pinned
@@ -349,6 +378,8 @@ def digests_in(event: Event) -> tuple[str, ...]:
     match event:
         case ToolAnswered(digest=digest, recalled=recalled):
             found = (digest, recalled)
+        case OutputHeld(answer=answer):
+            found = (answer.digest,)
         case AssistantSpoke(short=short):
             found = tuple(digest for call in short for digest in call.digests)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):

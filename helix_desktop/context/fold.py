@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.context.event import AssistantSpoke, FoldKind, FoldMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
 from helix_desktop.context.layout import Block, Entry, Item
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
@@ -71,20 +71,32 @@ def _runs(transcript: Transcript, policy: Policy) -> list[list[_Old]]:
     """The stretches of old closed steps that stand raw in the window, split where something else stands."""
     newest = _newest_user(transcript)
     stay = _taken_back(transcript)
+    runs: list[list[_Old]] = [[]]
+    for entry in _old_entries(transcript, policy):
+        if (
+            not isinstance(entry, Item)
+            or entry.seq == newest
+            or (stay and any(one.after < entry.seq <= one.upto for one in stay))
+        ):
+            runs.append([])
+        else:
+            runs[-1].append(_old(transcript, policy, entry))
+    return [run for run in runs if run and _gain_of(run) > HEADER]
+
+
+def _old_entries(transcript: Transcript, policy: Policy) -> list[Entry]:
+    """The entries before the protected tail, up to the end of a closed step."""
     last_step = transcript.steps - policy.fold_after_steps
     far = transcript.total - policy.protect_tokens
-    runs: list[list[_Old]] = [[]]
-    for entry in transcript.live():
-        if not isinstance(entry, Item):
-            runs.append([])
-            continue
-        if entry.step > last_step or entry.cumulative > far:
+    live = transcript.live()
+    end = 0
+    for position, entry in enumerate(live):
+        if isinstance(entry, Item) and (entry.step > last_step or entry.cumulative > far):
             break
-        if entry.seq == newest or any(one.after < entry.seq <= one.upto for one in stay):
-            runs.append([])
-            continue
-        runs[-1].append(_old(transcript, policy, entry))
-    return [run for run in runs if run and _gain_of(run) > HEADER]
+        following = live[position + 1] if position + 1 < len(live) else None
+        if not (isinstance(following, Item) and isinstance(following.event, ToolAnswered)):
+            end = position + 1
+    return live[:end]
 
 
 def _old(transcript: Transcript, policy: Policy, item: Item) -> _Old:
@@ -94,7 +106,7 @@ def _old(transcript: Transcript, policy: Policy, item: Item) -> _Old:
 
 
 def _newest_user(transcript: Transcript) -> int:
-    return next((one.seq for one in reversed(transcript.items) if isinstance(one.event, UserSpoke)), 0)
+    return transcript.users[-1].seq if transcript.users else 0
 
 
 def _taken_back(transcript: Transcript) -> list[FoldMade]:
@@ -109,16 +121,10 @@ def _gain_of(run: Sequence[_Old]) -> int:
 
 
 def _gain(transcript: Transcript, item: Item) -> int:
-    shown = transcript.shown_tokens(item)
-    match item.event:
-        case ToolAnswered():
-            return max(0, shown - PHRASE)
-        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
-            called = sum(len(call.name) + len(call.arguments) for call in calls)
-            said = tokens * len(text) // max(1, len(text) + called)
-            return max(0, shown - said - 2)
-        case _:
-            return FRAMING
+    if isinstance(item.event, UserSpoke):
+        return FRAMING
+    line = PHRASE if isinstance(item.event, ToolAnswered) else 2
+    return max(0, transcript.shown_tokens(item) - item.words - line)
 
 
 def condense_due(transcript: Transcript, policy: Policy, window: int) -> Fold | None:
@@ -173,8 +179,7 @@ def _condensed(transcript: Transcript, policy: Policy, segment: list[Entry], win
     assert isinstance(first, Block)  # a segment begins and ends with a note
     assert isinstance(last, Block)
     after, upto = first.covers[0].after, last.upto
-    users = (one for one in transcript.between(after, upto) if isinstance(one.event, UserSpoke))
-    said = [min(one.tokens, policy.condense_message) for one in users]
+    said = [min(one.tokens, policy.condense_message) for one in transcript.users_between(after, upto)]
     new = min(sum(said), policy.user_text_tokens) + condensed_tokens(policy, window) + policy.ledger_tokens
     return Fold(after, upto, sum(transcript.shown_tokens(one) for one in segment) - new, "condense")
 

@@ -13,7 +13,7 @@ HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
-_FURTHER = "\n| "  # begins each further line of what was said, so that none can pass for an entry
+_FURTHER = "| "  # begins each further line of what was said, so that none can pass for an entry
 
 
 def index_text(items: Iterable[Item], former: Sequence[str] = ()) -> tuple[str, int]:
@@ -29,7 +29,11 @@ def index_text(items: Iterable[Item], former: Sequence[str] = ()) -> tuple[str, 
         found = _lines(item)
         named += sum(1 for digest, _ in found if digest)
         lines += [line for _, line in found]
-    before = [f"{digest} the index of what came before" for digest in former]
+    parts = [""] if len(former) == 1 else [f", part {n}" for n in range(1, len(former) + 1)]
+    before = [
+        f"{digest} the index of everything before this one{part}"
+        for digest, part in zip(former, parts, strict=True)
+    ]
     return "\n".join([HEAD, *before, *lines]), named
 
 
@@ -39,11 +43,9 @@ def index_over(transcript: Transcript, after: int, upto: int, kept: int = 0) -> 
     What a cover in force already stands for is named by that cover's own index entry.
     """
     inside = [one for one in transcript.covers if after <= one.after and one.upto <= upto]
-    raw = [
-        item
-        for item in transcript.between(after, upto)
-        if item.seq != kept and not any(one.after < item.seq <= one.upto for one in inside)
-    ]
+    edges = [after, *(edge for one in inside for edge in (one.after, one.upto)), upto]
+    gaps = zip(edges[::2], edges[1::2], strict=True)
+    raw = [item for low, high in gaps for item in transcript.between(low, high) if item.seq != kept]
     freed = [one.event.kept for one in inside if isinstance(one.event, HandoverMade)]
     raw = [item for seq in freed if seq and (item := transcript.item(seq)) and seq != kept] + raw
     text, named = index_text(raw, [one.event.index for one in inside if one.event.index])
@@ -59,7 +61,8 @@ def _lines(item: Item) -> list[tuple[str, str]]:
             return said + [(one.digest, _attachment_line(item.seq, one)) for one in attachments]
         case AssistantSpoke() as spoke:
             said = [("", f"e{item.seq} agent: {_quoted(spoke.text)}")] if spoke.text.strip() else []
-            return said + _argument_lines(item.seq, spoke)
+            called = [("", f"e{item.seq} call {_quoted(line)}") for line in _calls(spoke)]
+            return said + called + _argument_lines(item.seq, spoke)
         case _:
             return []
 
@@ -68,6 +71,12 @@ def _answer_line(seq: int, answer: ToolAnswered) -> str:
     said = f' "{answer.first_line}"' if answer.first_line else ""
     target = f" {_one_line(answer.target)[:100]}" if answer.target else ""
     return f"{answer.digest} e{seq} {answer.name}{target}, {size_text(answer.size)}{said}"
+
+
+def _calls(spoke: AssistantSpoke) -> list[str]:
+    """Each call with its arguments, the large values of which have lines of their own."""
+    short = {one.call_id: one.arguments for one in spoke.short}
+    return [f"{call.name} {short.get(call.id, call.arguments)}" for call in spoke.calls]
 
 
 def _argument_lines(seq: int, spoke: AssistantSpoke) -> list[tuple[str, str]]:
@@ -84,7 +93,8 @@ def _attachment_line(seq: int, one: Attachment) -> str:
 
 
 def _quoted(text: str) -> str:
-    return _FURTHER.join(text.splitlines())
+    """The words, every sign of them: also how their lines end."""
+    return _FURTHER.join(text.splitlines(keepends=True))
 
 
 def _one_line(text: str) -> str:

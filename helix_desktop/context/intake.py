@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+import msgspec
+
 from helix_desktop.context.digest import handle
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
-_HEAD_SHARE = 0.55
-_TELLING = ("error", "exception", "traceback", "failed", "fatal", "panic:", "exit code")
+LEAST_BUDGET = 20  # tokens; less would show nothing
+_HEAD_SHARE, _TAIL_SHARE = 0.55, 0.25  # the rest, at most, is for lines that tell of errors
+_LINE_CAP = 200  # characters of a telling line
+_NUMBER_CAP = 12  # characters of a line's number
+_SEARCHED = 65_536  # characters of a line that are looked at: a search holds up all other threads
+_LOUD = re.compile(
+    r"\b(?:Traceback|fatal|FATAL|panic(?:ked)?|Segmentation fault|FAILED|FAILURES?|ERROR|Error|Exception)\b"
+    r"|\b[A-Z]\w*(?:Error|Exception)\b|\berror(?:\[\w+\])?:|\bexit (?:code|status) [1-9]"
+)
+_TELLING = re.compile(
+    r"(?<!no )(?<!\b0 )(?:error|fail)|exception|fatal|traceback|panic|denied|not found|exit code",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
-def preview(text: str, digest: str, budget: int) -> str:
-    """Head, telling lines (errors, exit codes) and tail in about `budget` tokens, then the marker."""
-    room = max(budget, 60) * CHARS_PER_TOKEN
-    if len(text) <= room:
-        return text
+class _Telling(msgspec.Struct, frozen=True):
+    """A line that tells of an error: its number from 1, its words, and how much it matters (least first)."""
+
+    number: int
+    text: str
+    rank: int
+
+
+def preview(text: str, digest: str, budget: int, exit_code: int | None = None) -> str:
+    """Head, lines that tell of errors, and tail in about `budget` tokens, then the marker.
+
+    Lines between head and tail stand with their numbers, as recall takes them; an exit code that no shown
+    line names is added.
+    """
+    room = max(budget, LEAST_BUDGET) * CHARS_PER_TOKEN
+    shown = text if len(text) <= room else _shortened(text, digest, room, exit_code)
+    return shown if len(shown) < len(text) else text
+
+
+def _shortened(text: str, digest: str, room: int, exit_code: int | None) -> str:
+    tail = _whole_lines(text[-int(room * _TAIL_SHARE) :], from_end=True)
+    end = len(text) - len(tail)
     head = _whole_lines(text[: int(room * _HEAD_SHARE)], from_end=False)
-    tail = _whole_lines(text[-int(room * (0.8 - _HEAD_SHARE)) :], from_end=True)
-    middle = text[len(head) : len(text) - len(tail)]
-    telling = _telling(middle, int(room * 0.2))
-    gone = len(middle.removeprefix("\n").splitlines())
-    parts = (head, f"[… {gone} lines not shown …]", telling, tail, handle(digest) + " the whole output")
-    return "\n".join(part for part in parts if part)
+    spare = room - len(head) - len(tail)
+    telling = _chosen(list(_tellings(text, len(head), end, min(_LINE_CAP, spare))), spare)
+    spare -= sum(len(line) + 1 for line in telling.values())
+    longer = _whole_lines(text[: len(head) + spare], from_end=False)  # what nothing told of goes to the head
+    head = longer if len(longer) > len(head) else head
+    first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1
+    kept = [line for number, line in telling.items() if number >= first]
+    gap = _gap(text, len(head), end, bool(kept))
+    shown = "\n".join(part for part in (head, gap, *kept, tail) if part)
+    if exit_code is not None and f"exit code {exit_code}" not in shown:
+        shown = f"exit code {exit_code}\n{shown}"
+    return f"{shown}\n{handle(digest)} the whole output"
 
 
 def _whole_lines(text: str, from_end: bool) -> str:
@@ -29,14 +69,44 @@ def _whole_lines(text: str, from_end: bool) -> str:
     return whole if whole.strip() else text
 
 
-def _telling(text: str, room: int) -> str:
-    """The first lines that speak of an error, at most `room` characters in all."""
-    kept: list[str] = []
-    for line in text.splitlines():
-        if any(word in line.lower() for word in _TELLING):
-            short = line.strip()[:200]
-            room -= len(short) + 1
-            if room < 0:
-                break
-            kept.append(short)
-    return "\n".join(kept)
+def _gap(text: str, start: int, end: int, followed: bool) -> str:
+    """What is said of the stretch that is not shown."""
+    start += text.startswith("\n", start)
+    end -= text.endswith("\n", start, end)
+    first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
+    what = f"{last - first + 1:,} lines not shown ({first}-{last})"
+    if first == last:
+        what = f"{end - start:,} characters of line {first} not shown"
+    return f"[… {what}; of them:]" if followed else f"[… {what} …]"
+
+
+def _tellings(text: str, start: int, end: int, cap: int) -> Iterator[_Telling]:
+    """The lines between two places that tell of an error, one of each shape; the last loud one counts most."""
+    number = text.count("\n", 0, start) + 1
+    seen: set[str] = set()
+    last: _Telling | None = None
+    for line in text[start:end].split("\n"):
+        if (said := _TELLING.search(line, 0, _SEARCHED)) is not None:
+            loud = _LOUD.search(line, 0, _SEARCHED)
+            at = (loud or said).start()
+            words = line[max(0, at - cap // 4) :][: cap - _NUMBER_CAP] if len(line) > cap else line
+            found = _Telling(number, " ".join(words.split()), 0 if loud else 1)
+            last = found if loud else last
+            shape = _NUMBERS.sub("#", found.text)
+            if shape not in seen:
+                seen.add(shape)
+                yield found
+        number += 1
+    if last is not None:
+        yield msgspec.structs.replace(last, rank=-1)
+
+
+def _chosen(found: list[_Telling], room: int) -> dict[int, str]:
+    """The loudest lines that fit in `room` characters, by number, in their order."""
+    kept: dict[int, str] = {}
+    for one in sorted(found, key=lambda one: (one.rank, one.number)):
+        line = f"{one.number}: {one.text}"
+        if one.number not in kept and len(line) < room:
+            kept[one.number] = line
+            room -= len(line) + 1
+    return dict(sorted(kept.items()))

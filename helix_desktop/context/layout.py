@@ -24,7 +24,10 @@ _RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One message of the log; `step` counts model calls, `cumulative` tokens up to and with it."""
+    """One message of the log; `step` counts model calls, `cumulative` tokens up to and with it.
+
+    `saving` is what its markers save of its form as it came, `words` what it says in words, both in tokens.
+    """
 
     seq: int
     at: int
@@ -33,6 +36,8 @@ class Item(msgspec.Struct, frozen=True):
     event: UserSpoke | AssistantSpoke | ToolAnswered
     tokens: int
     cumulative: int
+    saving: int = 0
+    words: int = 0
 
 
 class Cover(msgspec.Struct, frozen=True):

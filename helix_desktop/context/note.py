@@ -14,6 +14,7 @@ from helix_desktop.context.target import kind_of
 
 TITLE = "[Folded steps]"
 _CHARS_PER_TOKEN = 3.5
+_LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
 _LEAST_WORDS, _MOST_WORDS = 60, 400  # characters of one message in a condensed note
 _PATH_CAP, _COMMAND_CAP = 36, 48  # characters
 _LARGE = 4096  # bytes; the size of a smaller result says nothing
@@ -46,7 +47,7 @@ def condensed(items: Sequence[Item], index: str, entries: int, words: int, polic
                 kept.append(line)
             case _:
                 pass
-    ledger = ledger_of(items).text(policy.ledger_tokens)
+    ledger = ledger_of(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
     parts = [_head("Earlier steps, in brief", index, entries), *reversed(kept)]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
 

@@ -12,14 +12,10 @@ from helix_desktop.context.transcript import Transcript
 def truncations(transcript: Transcript) -> list[Fold]:
     """The stretches to leave out: all that is closed but handover, pins, first and newest user message.
 
-    Each ends at a legal cut point; the newest closed step stays when nothing else would follow the person's
-    words.
+    Each ends at a legal cut point. The newest step stays: without it the agent would do the same again.
     """
     live = [one for one in transcript.live() if isinstance(one, Item | Block)]
-    legal = set(cuts.legal(live))
-    if not transcript.open_calls:
-        legal.add(len(live))
-    end = max(legal, default=0)
+    end = max(cuts.legal(live), default=0)
     stay = _staying(live)
     found: list[Fold] = []
     start = 0

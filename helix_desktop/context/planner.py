@@ -26,20 +26,14 @@ class Handover(msgspec.Struct, frozen=True):
 
 def sweep_due(transcript: Transcript, policy: Policy, cold: bool = False) -> Sweep | None:
     """The sweep that pays now, if any; with a cold provider cache a small one pays too."""
-    if cold and policy.sweep != "at once":
-        eager = msgspec.structs.replace(policy, sweep="at once")
-        masked = sweep.due(transcript, eager)
-        saved = sweep.saved_by(transcript, masked)
-        return Sweep(masked, saved) if saved >= policy.sweep_min // 4 and masked else None
-    masked = sweep.due(transcript, policy)
-    return Sweep(masked, sweep.saved_by(transcript, masked)) if masked else None
+    ride = sweep.riding(transcript, policy)
+    return ride if ride is not None and sweep_pays(transcript, policy, ride, cold) else None
 
 
-def riding(transcript: Transcript, policy: Policy) -> Sweep | None:
-    """Everything ripe: what rides on another rewrite of the same request costs nothing more."""
-    found = [one for one in sweep.ripe(transcript, policy) if one.seq not in transcript.released]
-    masked = tuple(one.seq for one in found)
-    return Sweep(masked, sum(one.saving for one in found), sweep.rent_of(found)) if found else None
+def sweep_pays(transcript: Transcript, policy: Policy, ride: Sweep, cold: bool) -> bool:
+    """Whether everything ripe is to be swept now though no other rewrite carries it."""
+    small = cold and ride.saved >= policy.sweep_min // 4
+    return small or sweep.pays(transcript, policy, ride)
 
 
 def sweep_all(transcript: Transcript, policy: Policy, newest: int = sweep.LEAST_STEPS) -> Sweep | None:

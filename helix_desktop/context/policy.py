@@ -133,7 +133,6 @@ PROFILES: Mapping[str, Policy] = {
         protect_steps=20,
         protect_tokens=15_000,
         protect_argument_steps=10,
-        least_saving=200,
         sweep="fixed",
         fold_after_steps=0,
         condense_at=0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 from helix_desktop.context.event import (
@@ -32,15 +32,17 @@ class Rewrites:
         self.observed: dict[int, ObservationsMade] = {}
         self.undone: set[int] = set()
         self.pinned: frozenset[int] = frozenset()
-        self.masked: frozenset[int] = frozenset()
+        self.masked: set[int] = set()
         self.released: frozenset[int] = frozenset()
+        self._placed: set[int] = set()
         self.forms: dict[int, FormChosen] = {}
 
     def fork(self) -> Rewrites:
         """A copy that can change alone."""
         twin = Rewrites()
         twin.made, twin.observed, twin.undone = dict(self.made), dict(self.observed), set(self.undone)
-        twin.pinned, twin.masked, twin.released = self.pinned, self.masked, self.released
+        twin.pinned, twin.masked, twin.released = self.pinned, set(self.masked), self.released
+        twin._placed = set(self._placed)
         twin.forms = dict(self.forms)
         return twin
 
@@ -55,12 +57,19 @@ class Rewrites:
                 self.undone.add(target)
             case Redone(target=target):
                 self.undone.discard(target)
-            case _:
+            case SweepMade(masked=masked):
                 self.made[seq] = rewrite
-        if not (isinstance(rewrite, SweepMade) and seq not in self.undone):
-            self._reduce()
-        elif self.holds(seq):
-            self.masked |= frozenset(rewrite.masked) - self.pinned
+                if self.holds(seq):
+                    self.masked.update(one for one in masked if one not in self.pinned)
+                return
+            case FoldMade() | HandoverMade() | ObservationsPlaced():
+                self.made[seq] = rewrite
+                if isinstance(rewrite, ObservationsPlaced):
+                    self._placed.add(rewrite.made)
+                return
+            case FormChosen():
+                self.made[seq] = rewrite
+        self._reduce()
 
     def _reduce(self) -> None:
         masked: set[int] = set()
@@ -73,8 +82,8 @@ class Rewrites:
                 forms[one.target] = one
         undone = (self.made[seq] for seq in self.undone)
         released = {seq for one in undone if isinstance(one, SweepMade) for seq in one.masked}
-        self.masked = frozenset(masked) - self.pinned
-        self.released = frozenset(released - masked)
+        self.masked = masked - self.pinned
+        self.released = frozenset((released | forms.keys()) - masked)
         self.forms = forms
 
     def knows(self, seq: int) -> bool:
@@ -127,7 +136,6 @@ class Rewrites:
         return {seq: self.observed[one.made] for seq, one in placed.items() if one.made in self.observed}
 
     @property
-    def unplaced(self) -> Iterable[int]:
+    def unplaced(self) -> list[int]:
         """Seqs of observations that were prepared and never placed."""
-        placed = {one.made for one in self.of(ObservationsPlaced).values()}
-        return [seq for seq in self.observed if seq not in placed]
+        return [seq for seq in self.observed if seq not in self._placed]

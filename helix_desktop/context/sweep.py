@@ -7,7 +7,7 @@ import msgspec
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
 from helix_desktop.context.layout import Item
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import Transcript
 
 LEAST_STEPS = 2  # the newest model calls that are protected whatever the policy says
 CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
@@ -42,11 +42,14 @@ def ripe(transcript: Transcript, policy: Policy, newest: int | None = None) -> l
     """
     found = []
     least = LEAST_STEPS if newest is None else newest
+    smallest, last_step = max(policy.least_saving, 1), transcript.steps - least
     for item in transcript.live():
-        if not isinstance(item, Item) or transcript.steps - item.step < least:
+        if not isinstance(item, Item) or item.step > last_step:
+            continue
+        if item.saving < smallest and item.seq not in transcript.rewrites.forms:
             continue
         saving = saving_of(transcript, item)
-        if saving < max(policy.least_saving, 1) or item.seq in transcript.rewrites.pinned:
+        if saving < smallest or item.seq in transcript.rewrites.pinned:
             continue
         since = _ripe_since(item, transcript, policy) if newest is None else _closed_since(item, transcript)
         if since is not None and since <= transcript.steps:
@@ -58,12 +61,10 @@ def saving_of(transcript: Transcript, item: Item) -> int:
     """Tokens that the markers of a message would save; 0 when it has none, or is masked already."""
     if item.seq in transcript.masked:
         return 0
-    match item.event:
-        case ToolAnswered(digest=digest, marker_tokens=marker_tokens) if digest:
-            return transcript.shown_tokens(item) - FRAMING - marker_tokens
-        case AssistantSpoke(short=short, tokens=tokens, short_tokens=short_tokens) if short:
-            return tokens - short_tokens
-    return 0
+    chosen = transcript.rewrites.forms.get(item.seq)
+    if chosen is not None and isinstance(item.event, ToolAnswered):
+        return chosen.tokens - item.event.marker_tokens
+    return item.saving
 
 
 def _closed_since(item: Item, transcript: Transcript) -> int | None:
@@ -94,26 +95,30 @@ def _recalled_often(item: Item, transcript: Transcript, policy: Policy) -> bool:
     )
 
 
-def due(transcript: Transcript, policy: Policy) -> tuple[int, ...]:
-    """The seqs to sweep now; empty while it does not pay yet. What the person took back stays out."""
+def riding(transcript: Transcript, policy: Policy) -> Sweep | None:
+    """Everything ripe: what rides on another rewrite of the same request costs nothing more.
+
+    What the person took back stays out.
+    """
     if not policy.enabled:
-        return ()
+        return None
     found = [one for one in ripe(transcript, policy) if one.seq not in transcript.released]
-    if not found or not _pays(transcript, policy, found, sum(one.saving for one in found)):
-        return ()
-    return tuple(one.seq for one in found)
+    if not found:
+        return None
+    saved = sum(one.saving for one in found)
+    return Sweep(tuple(one.seq for one in found), saved, rent_of(found))
 
 
-def _pays(transcript: Transcript, policy: Policy, found: list[Ripe], saving: int) -> bool:
+def pays(transcript: Transcript, policy: Policy, all_ripe: Sweep) -> bool:
+    """Whether everything ripe is to be swept now, for its own sake."""
     if policy.sweep == "at once":
         return True
     if policy.sweep == "fixed":
-        return saving >= policy.sweep_fixed
-    if saving < policy.sweep_min:
+        return all_ripe.saved >= policy.sweep_fixed
+    if all_ripe.saved < policy.sweep_min:
         return False
-    return saving >= policy.sweep_max or rent_of(found) >= REWRITE_PRICE * (
-        resent(transcript, found[0].seq) - saving
-    )
+    price = REWRITE_PRICE * (resent(transcript, all_ripe.masked[0]) - all_ripe.saved)
+    return all_ripe.saved >= policy.sweep_max or all_ripe.rent >= price
 
 
 def rent_of(found: list[Ripe]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from copy import copy
 
 from helix_desktop.context.event import (
@@ -17,6 +17,7 @@ from helix_desktop.context.event import (
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
+    OutputHeld,
     Pinned,
     Recorded,
     Redone,
@@ -48,6 +49,31 @@ def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
             return tokens + FRAMING
 
 
+def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens that its markers save of a message as it came; 0 when it can have none."""
+    match event:
+        case ToolAnswered(digest=digest) if digest:
+            return event.tokens - event.marker_tokens
+        case AssistantSpoke(short=short) if short:
+            return event.tokens - event.short_tokens
+    return 0
+
+
+def words_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens of what a message says in words: all of the person's, the agent's without its calls, about."""
+    match event:
+        case UserSpoke(tokens=tokens):
+            return tokens
+        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
+            called = sum(len(call.name) + len(call.arguments) for call in calls)
+            return tokens * len(text) // max(1, len(text) + called)
+    return 0
+
+
+def _seq(item: Item) -> int:
+    return item.seq
+
+
 class Transcript:
     """The state of a session after its events so far; only `apply` changes it."""
 
@@ -61,6 +87,7 @@ class Transcript:
         self.turns = 0
         self.turn_open = False
         self.open_calls: dict[str, ToolCall] = {}
+        self.held: dict[str, ToolAnswered] = {}
         self.queued: dict[int, MessageQueued] = {}
         self.rewrites = Rewrites()
         self.last_model, self.last_answer_at = "", 0
@@ -71,8 +98,10 @@ class Transcript:
         self.failures = 0
         self.last_observation_at = 0
         self.observation_failures = 0
+        self.users: list[Item] = []
         self._seqs: list[int] = []
         self._cumulative: list[int] = []
+        self._beyond: dict[tuple[int, int], int] = {}
         self._live: list[Entry] = []
         self._covers: list[Cover] = []
         for recorded in events:
@@ -105,6 +134,8 @@ class Transcript:
                 self.queued[recorded.seq] = event
             case TurnEnded():
                 self.turn_open = False
+            case OutputHeld(answer=answer) if answer.call_id in self.open_calls:
+                self.held[answer.call_id] = answer
 
     def _tried(
         self, recorded: Recorded, event: HandoverFailed | ObservationsFailed | ObservationsMade
@@ -131,15 +162,29 @@ class Transcript:
                 self.steps += 1
                 self.last_model, self.last_answer_at = model, recorded.at
                 self.open_calls = {call.id: call for call in calls}
+                self.held = {}
             case ToolAnswered(call_id=call_id, recalled=recalled):
                 self.open_calls.pop(call_id, None)
+                self.held.pop(call_id, None)
                 if recalled:
                     self.recalls[recalled] += 1
                     self.newest_recall[recalled] = recorded.seq
         tokens = tokens_of(event)
         cumulative = (self._cumulative[-1] if self._cumulative else 0) + tokens
-        item = Item(recorded.seq, recorded.at, self.steps, self.turns, event, tokens, cumulative)
+        item = Item(
+            recorded.seq,
+            recorded.at,
+            self.steps,
+            self.turns,
+            event,
+            tokens,
+            cumulative,
+            saving_of(event),
+            words_of(event),
+        )
         self.items.append(item)
+        if isinstance(event, UserSpoke):
+            self.users.append(item)
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
         self._live.append(item)
@@ -153,31 +198,50 @@ class Transcript:
             case Undone() | Redone():
                 self.last_compaction_at = recorded.at
         self.last_rewrite = recorded.seq
-        if not isinstance(rewrite, SweepMade | FormChosen):
+        if isinstance(rewrite, FoldMade):
+            self._cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
+        elif not isinstance(rewrite, SweepMade | FormChosen):
+            self.rearrange()
+
+    def _cover(self, cover: Cover) -> None:
+        """Take in a new fold, which covers what stands raw, or whole notes."""
+        inside = [one for one in self._covers if cover.after <= one.after and one.upto <= cover.upto]
+        others = [one for one in self._covers if one not in inside]
+        if all(isinstance(one.event, FoldMade) for one in inside) and not any(
+            one.after < cover.upto and cover.after < one.upto for one in others
+        ):
+            self._covers = sorted([*others, cover], key=lambda one: one.after)
+            self._lay_out()
+        else:
             self.rearrange()
 
     def rearrange(self) -> None:
         """Find out again what stands in the window, from the rewrites that hold."""
         covers = covers_of(self.rewrites.held_handovers, self.rewrites.in_place, self.rewrites.held_folds)
         self._covers = in_force(covers)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
         self._live = arrange(self.items, self.position, self._covers, pinned)
 
     def fork(self) -> Transcript:
-        """A copy that may take in rewrites without touching this one."""
+        """A copy that may take in further events without touching this one."""
         twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict):
+                setattr(twin, name, copy(value))
         twin.rewrites = self.rewrites.fork()
-        twin._live, twin._covers = list(self._live), list(self._covers)
         return twin
 
     @property
-    def masked(self) -> frozenset[int]:
+    def masked(self) -> Set[int]:
         """Seqs of the messages whose content stands as markers, by all sweeps that hold."""
         return self.rewrites.masked
 
     @property
     def released(self) -> frozenset[int]:
-        """Seqs of what the person took out of a sweep: no sweep of our own takes it again."""
+        """Seqs of what the person took out of a sweep or chose the form of: no sweep of our own takes it."""
         return self.rewrites.released
 
     @property
@@ -204,14 +268,24 @@ class Transcript:
         """The messages behind `after`, up to and with `upto`, whatever covers them."""
         return self.items[self.position(after) : self.position(upto)]
 
+    def users_between(self, after: int, upto: int) -> list[Item]:
+        """The person's messages behind `after`, up to and with `upto`."""
+        first = bisect_right(self.users, after, key=_seq)
+        return self.users[first : bisect_right(self.users, upto, key=_seq)]
+
     def live(self) -> list[Entry]:
         """What stands in the window, one by one, in order. Not to be changed."""
         return self._live
 
     def step_beyond(self, item: Item, tokens: int) -> int | None:
         """The model call at which `tokens` tokens lay behind an item; None while fewer do."""
-        at = bisect_left(self._cumulative, item.cumulative + tokens)
-        return self.items[at].step if at < len(self.items) else None
+        known = self._beyond.get((item.seq, tokens))
+        if known is None:
+            at = bisect_left(self._cumulative, item.cumulative + tokens)
+            if at == len(self.items):
+                return None
+            known = self._beyond[item.seq, tokens] = self.items[at].step
+        return known
 
     @property
     def total(self) -> int:
@@ -226,7 +300,7 @@ class Transcript:
         if isinstance(entry, Item):
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
-            return entry.item.tokens + PINNED_LABEL
+            return self._item_tokens(entry.item) + PINNED_LABEL
         return sum(cover.event.tokens for cover in entry.covers) + FRAMING
 
     def _item_tokens(self, item: Item) -> int:

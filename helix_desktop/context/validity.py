@@ -13,20 +13,48 @@ UNANSWERED = "(no answer was recorded for this call)"
 
 def problems(messages: Sequence[Message]) -> list[str]:
     """What is wrong with a request's messages, in words; empty when it may be sent."""
+    return Linter().problems(messages)
+
+
+class Linter:
+    """Lints the requests of one session; what stood at the same place before is not looked at again."""
+
+    def __init__(self) -> None:
+        self._seen: list[Message] = []
+        self._waiting: list[list[str]] = []
+        self._found: list[list[str]] = []
+
+    def problems(self, messages: Sequence[Message]) -> list[str]:
+        """What is wrong with a request's messages, in words; empty when it may be sent."""
+        same = 0
+        while same < min(len(messages), len(self._seen)) and messages[same] is self._seen[same]:
+            same += 1
+        del self._seen[same:], self._waiting[same:], self._found[same:]
+        for number in range(same, len(messages)):
+            self._look(number, messages[number])
+        found = _whole_problems(messages)
+        found += [text for texts in self._found if texts for text in texts]
+        if self._waiting and self._waiting[-1]:
+            found.append(f"calls without an answer: {', '.join(self._waiting[-1])}")
+        return found
+
+    def _look(self, number: int, message: Message) -> None:
+        waiting = self._waiting[-1] if self._waiting else []
+        texts = [f"message {number}: {text}" for text in _message_problems(message, waiting)]
+        if number and message.role == "system":
+            texts.append(f"message {number}: a system message stands behind the first place")
+        self._seen.append(message)
+        self._waiting.append(_waiting(message, waiting))
+        self._found.append(texts)
+
+
+def _whole_problems(messages: Sequence[Message]) -> list[str]:
     found: list[str] = []
-    spoken = [message for message in messages if message.role != "system"]
-    if any(message.role == "system" for message in messages[1:]):
-        found.append("a system message stands behind the first place")
-    if not spoken or spoken[0].role != "user":
+    first = next((one for one in messages if one.role != "system"), None)
+    if first is None or first.role != "user":
         found.append("the first message is not from the user")
-    if spoken and spoken[-1].role == "assistant":
+    if messages and messages[-1].role == "assistant":
         found.append("the last message is the assistant's")
-    waiting: list[str] = []
-    for number, message in enumerate(messages):
-        found += [f"message {number}: {text}" for text in _message_problems(message, waiting)]
-        waiting = _waiting(message, waiting)
-    if waiting:
-        found.append(f"calls without an answer: {', '.join(waiting)}")
     return found
 
 

@@ -46,37 +46,56 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Projector:
-    """Projects the windows of one session, and keeps the messages that stay the same."""
+    """Projects the windows of one session; between two rewrites only what came since is looked at."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, bool], Message] = {}
-        self._rewrite = 0
+        self._rewrite = -1
+        self._frame: Frame | None = None
+        self._policy: Policy | None = None
+        self._entries: list[Entry] = []
+        self._messages: list[Message] = []
+        self._shares: list[int] = []
+        self._tokens = 0
 
     def project(self, transcript: Transcript, policy: Policy, frame: Frame) -> Window:
         """What would be sent now. Same input, same bytes, whatever was projected before."""
-        if transcript.last_rewrite != self._rewrite:
-            self._kept.clear()
-            self._rewrite = transcript.last_rewrite
-        messages = [Message("system", frame.system)] if frame.system else []
-        entries = in_call_order(transcript.live())
-        shares: list[int] = []
-        for entry in entries:
-            if isinstance(entry, Block) and isinstance(entry.event, HandoverMade):
-                message, tokens = _handover(transcript, policy, frame, entry.event)
-            else:
-                message, tokens = self._message(entry, transcript), transcript.shown_tokens(entry)
-            messages.append(message)
-            shares.append(tokens)
-        framing = FRAMING if frame.system else 0
-        estimate = sum(shares) + frame.system_tokens + framing + frame.tools_tokens
-        return Window(Request(tuple(messages), frame.tools), tuple(entries), tuple(shares), estimate)
+        live = transcript.live()
+        known = (self._rewrite, self._policy, self._frame)
+        if known != (transcript.last_rewrite, policy, frame) or len(self._entries) > len(live):
+            self._rewrite, self._policy, self._frame = transcript.last_rewrite, policy, frame
+            self._forget(0)
+        self._forget(_settled(self._entries))
+        for entry in in_call_order(live[len(self._entries) :]):
+            message, tokens = shown(entry, transcript, policy, frame)
+            self._entries.append(entry)
+            self._messages.append(message)
+            self._shares.append(tokens)
+            self._tokens += tokens
+        opening = [Message("system", frame.system)] if frame.system else []
+        fixed = frame.system_tokens + (FRAMING if frame.system else 0) + frame.tools_tokens
+        request = Request((*opening, *self._messages), frame.tools)
+        return Window(request, tuple(self._entries), tuple(self._shares), self._tokens + fixed)
 
-    def _message(self, entry: Entry, transcript: Transcript) -> Message:
-        item = entry.item if isinstance(entry, PinnedCopy) else entry
-        key = (item.seq, isinstance(entry, PinnedCopy))
-        if key not in self._kept:
-            self._kept[key] = message_of(entry, transcript)
-        return self._kept[key]
+    def _forget(self, position: int) -> None:
+        """Look again at everything from a position on."""
+        self._tokens -= sum(self._shares[position:])
+        del self._entries[position:], self._messages[position:], self._shares[position:]
+
+
+def _settled(entries: list[Entry]) -> int:
+    """How many entries cannot change their order any more: those before the newest step."""
+    for position in range(len(entries) - 1, -1, -1):
+        entry = entries[position]
+        if isinstance(entry, Item) and isinstance(entry.event, AssistantSpoke):
+            return position
+    return 0
+
+
+def shown(entry: Entry, transcript: Transcript, policy: Policy, frame: Frame) -> tuple[Message, int]:
+    """An entry as it is sent, and its tokens."""
+    if isinstance(entry, Block) and isinstance(entry.event, HandoverMade):
+        return _handover(transcript, policy, frame, entry.event)
+    return message_of(entry, transcript), transcript.shown_tokens(entry)
 
 
 def project(transcript: Transcript, policy: Policy, frame: Frame) -> Window:

@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.reach import Reach
+from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.sending import Sent
 
 HEAVY = 0.85
@@ -31,10 +32,14 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Faults(msgspec.Struct, frozen=True):
-    """Requests a server would refuse, by the engine's rules and by a second opinion; the first reasons."""
+    """Model calls that could not be made, and the first reasons.
+
+    A server would refuse the request by the engine's rules, or by a second opinion; or the engine made none.
+    """
 
     by_rules: int = 0
     by_grammar: int = 0
+    not_made: int = 0
     reasons: tuple[str, ...] = ()
 
 
@@ -53,7 +58,7 @@ class FileFigures(msgspec.Struct, frozen=True):
     reach: Reach
     least_reachable: float
     reach_checks: int
-    recalls: int
+    recalls: Recalls
     request_cpu: Timing
     feed_cpu: Timing
 

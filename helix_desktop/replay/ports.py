@@ -51,7 +51,10 @@ class Replay(Protocol):
         ...
 
     def request(self) -> list[dict[str, Any]]:
-        """What would be sent to the model now; the same each time until the next message."""
+        """What would be sent to the model now; the same each time until the next message.
+
+        Raises RequestTooLarge and RequestInvalid when it makes none.
+        """
         ...
 
     def recall(self, handle: str) -> bytes:

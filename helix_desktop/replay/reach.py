@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ import msgspec
 
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.message import Message
+from helix_desktop.replay.trajectory import parsed
 
 _HANDLE = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 NAMED = 5
@@ -21,6 +21,7 @@ class Reach(msgspec.Struct, frozen=True):
     """The tool outputs before one model call, in bytes: all, those whole in its window, those it could read.
 
     What can be read is whole in the window, or is fetched through handles that stand in it.
+    `argument_bytes` are those of the texts in the arguments of calls.
     """
 
     request: int
@@ -28,48 +29,46 @@ class Reach(msgspec.Struct, frozen=True):
     output_bytes: int
     window_bytes: int
     reachable_bytes: int
+    argument_bytes: int = 0
+    reachable_argument_bytes: int = 0
     lost: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
-        """Of all bytes, those that can be read; 1 where there are none."""
+        """Of all bytes of outputs, those that can be read; 1 where there are none."""
         return self.reachable_bytes / self.output_bytes if self.output_bytes else 1.0
 
     @property
     def window_share(self) -> float:
-        """Of all bytes, those that stand in the window; 1 where there are none."""
+        """Of all bytes of outputs, those that stand in the window; 1 where there are none."""
         return self.window_bytes / self.output_bytes if self.output_bytes else 1.0
 
 
 class Originals:
-    """The recorded outputs and call arguments so far."""
+    """The recorded outputs and call arguments so far, by call."""
 
     def __init__(self) -> None:
         self.outputs: dict[str, bytes] = {}
-        self._arguments: set[bytes] = set()
+        self.calls: dict[str, tuple[bytes, ...]] = {}
         self._known: set[bytes] = set()
 
     def keep(self, recorded: Message) -> None:
         """Note what a recorded message brings."""
         if recorded.role == "tool":
-            self.outputs[recorded.call_id] = recorded.text.encode()
+            self.outputs[recorded.call_id] = _bytes(recorded.text)
             self._known.add(self.outputs[recorded.call_id])
         for call in recorded.calls:
-            self._arguments |= {value.encode() for value in values(call.arguments)}
+            self.calls[call.id] = values(call.arguments)
+            self._known.update(self.calls[call.id])
 
     def end(self, content: bytes) -> bool:
         """Whether a way from the window ends here: handles inside it would be quotations."""
-        return content in self._known or content in self._arguments
+        return content in self._known
 
 
-def values(arguments: str) -> Iterator[str]:
+def values(arguments: str) -> tuple[bytes, ...]:
     """A call's arguments as a whole, and each text in them."""
-    yield arguments
-    try:
-        parsed = json.loads(arguments)
-    except ValueError:
-        return
-    yield from _texts(parsed)
+    return (_bytes(arguments), *map(_bytes, _texts(parsed(arguments))))
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -78,6 +77,10 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _texts(one)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # JSON can spell halves of a pair
 
 
 def handles(request: Iterable[Message]) -> Iterator[str]:
@@ -93,7 +96,7 @@ def standing(request: Iterable[Message], originals: Originals) -> set[str]:
     return {
         one.call_id
         for one in request
-        if one.role == "tool" and originals.outputs.get(one.call_id) == one.text.encode()
+        if one.role == "tool" and originals.outputs.get(one.call_id) == _bytes(one.text)
     }
 
 
@@ -131,11 +134,26 @@ def measure_reach(
     ]
     sizes = {call_id: len(content) for call_id, content in originals.outputs.items()}
     total = sum(sizes.values())
+    arguments, reachable_arguments = _arguments(request, originals, fetched)
     return Reach(
         number,
         len(sizes),
         total,
         sum(sizes[call_id] for call_id in here),
         total - sum(sizes[call_id] for call_id in lost),
+        arguments,
+        reachable_arguments,
         tuple(one for one in lost if sizes[one])[:NAMED],
     )
+
+
+def _arguments(request: Iterable[Message], originals: Originals, fetched: set[bytes]) -> tuple[int, int]:
+    """The bytes of the texts in all calls' arguments; those that stand in their call, or were fetched."""
+    here = {call.id: values(call.arguments) for message in request for call in message.calls}
+    total = reachable = 0
+    for call_id, (whole, *texts) in originals.calls.items():
+        for text in texts or [whole]:
+            total += len(text)
+            if text in here.get(call_id, ()) or text in fetched or whole in fetched:
+                reachable += len(text)
+    return total, reachable

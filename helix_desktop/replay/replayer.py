@@ -1,7 +1,7 @@
 """The replayer: the live engine, fed with a recorded session message by message.
 
-Nothing here decides about the window: what stands in a request comes from the same session, intake and steward
-that run in the app, over a store in memory, with a writer of summaries that asks no model.
+Nothing here decides about the window: what stands in a request comes from the same session, intake and
+steward that run in the app, over a store in memory, with a writer of summaries that asks no model.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.roles import Roles
@@ -17,7 +19,8 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.upkeep import Upkeep
-from helix_desktop.context.errors import InputUnusable
+from helix_desktop.config.prompts import prompts
+from helix_desktop.context.errors import DigestUnknown, InputUnusable
 from helix_desktop.context.event import (
     Event,
     FoldMade,
@@ -30,6 +33,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.message import Answer, Message, ModelInfo, ToolCall
 from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.prompt import versioned
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
@@ -39,49 +43,52 @@ from helix_desktop.replay.writer import SummaryWriter
 from helix_desktop.store.memory import MemoryStore
 
 T = TypeVar("T")
+RECALL = "recall_cached_content"
 _SESSION = "0" * 32
-_CALL_MS, _TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
-_BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
-_PROMPT = "Write a handover."
+CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
+BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
 
 class Replayer:
     """One recorded session under a policy, in a window of so many tokens.
 
     Messages have the shape of the recordings: `role` and `content`, an assistant's `tool_calls` (`id`,
-    `name`, `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s a model call, 60 s at the end
-    of a turn; the provider's cache never goes cold; summaries are ready at the next call. To be used from one
-    thread that runs no event loop. Raises InputUnusable for a policy that is none.
+    `name`, `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s a model call, 60 s at
+    the end of a turn; the provider's cache never goes cold; summaries are ready at the next call. To be used
+    from one thread that runs no event loop. Raises InputUnusable for a policy that is none.
     """
 
     def __init__(self, policy: str | Policy = "balanced", window: int = 128_000) -> None:
         self._info = ModelInfo("replay", "recorded", window, reserve=0)
         self._policy = _policy(policy).scaled(window)
         self._loop = asyncio.new_event_loop()
-        self._clock = _BEGAN
+        self._clock = BEGAN
         self._counter = RecordedCounter()
         self._writer = SummaryWriter(self._info, self._counter)
         self._store = MemoryStore(self._now)
         self._frame = Frame(self._info, "")
         self._calls: dict[str, ToolCall] = {}
-        self._request: list[dict[str, Any]] | None = None
+        self._request: tuple[Message, ...] | None = None
         self._estimate = 0
+        self._raws: dict[int, tuple[Message, dict[str, Any]]] = {}
         self._fed = False
         self._run(self._open())
 
     async def _open(self) -> None:
         self._scope = TaskScope()
-        self._session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
+        self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
-        upkeep = Upkeep(self._session, self._counter, self._now, self._settings)
-        compactor = Compactor(self._session, self._counter, self._now, _PROMPT, self._settings)
-        self._steward = Steward(self._session, upkeep, compactor, self._now, self._scope, self._settings)
-        await self._session.record(SessionStarted("Replay"))
+        upkeep = Upkeep(self.session, self._counter, self._now, self.settings)
+        prompt, version = versioned("handover", prompts()["handover"])
+        compactor = Compactor(self.session, self._counter, self._now, prompt, self.settings, version)
+        self._steward = Steward(self.session, upkeep, compactor, self._now, self._scope, self.settings)
+        await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:
         return self._clock
 
-    def _settings(self) -> tuple[Policy, Frame, Roles]:
+    def settings(self) -> tuple[Policy, Frame, Roles]:
+        """Policy, frame and models of the replay."""
         return self._policy, self._frame, Roles(self._writer)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -102,7 +109,7 @@ class Replayer:
                 self._frame = Frame(self._info, text, (), tokens, 0)
             case "user":
                 (tokens,) = await self._counter.count([text])
-                await self._session.record(UserSpoke(text, tokens))
+                await self.session.record(UserSpoke(text, tokens))
             case "assistant":
                 await self._spoken(text, message.get("tool_calls") or ())
             case "tool":
@@ -118,34 +125,44 @@ class Replayer:
         made = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in calls)
         if not (text.strip() or made):
             return
-        self._clock += _CALL_MS
+        self._clock += CALL_MS
         answer = Answer(text, made)
-        spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, _CALL_MS)
-        await self._session.record(spoken, contents=contents)
+        spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, CALL_MS)
+        await self.session.record(spoken, contents=contents)
         self._calls = {call.id: call for call in made}
 
     async def _answered(self, call_id: str, name: str, text: str) -> None:
         call = self._calls.get(call_id)
         if call is None:
             raise InputUnusable(f"The output {call_id!r} answers no open call.")
-        result = ToolResult(text.encode("utf-8", "surrogatepass"))
+        result = await self._recalled(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
         taken = await self._intake.taken(call, result)
         answer = taken.answer
         if self._intake.gated(taken, self._policy, self._info.window):
             answer = await self._intake.previewed(taken, self._policy)
         contents = [taken.content] if taken.content is not None else []
-        await self._session.record(answer, contents=contents)
+        await self.session.record(answer, contents=contents)
+
+    async def _recalled(self, call: ToolCall, text: str) -> ToolResult | None:
+        """The result of a recall of what this session holds, shown as it was fed; None for other calls."""
+        if call.name != RECALL:
+            return None
+        digest = _hash_in(call.arguments)
+        try:
+            return ToolResult(await self._store.get(digest), shown=text, recalled=digest)
+        except DigestUnknown:
+            return None
 
     def end_turn(self) -> None:
         """The agent has answered, or was stopped; the next message is a person's."""
         self._run(self._end_turn())
 
     async def _end_turn(self) -> None:
-        if self._session.transcript.turn_open:
-            await self._session.record(TurnEnded("done"))
+        if self.session.transcript.turn_open:
+            await self.session.record(TurnEnded("done"))
         self._steward.start_due()
         await self._steward.settle()
-        self._clock += _TURN_MS
+        self._clock += TURN_MS
 
     def request(self) -> list[dict[str, Any]]:
         """What would be sent to the model now; the same each time until the next message.
@@ -155,8 +172,17 @@ class Replayer:
         if self._request is None:
             window = self._run(self._steward.ready())
             self._estimate = window.estimate
-            self._request = [_raw(message) for message in window.request.messages]
-        return self._request
+            self._request = window.request.messages
+        return self._raw_messages(self._request)
+
+    def _raw_messages(self, messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+        """The messages in the shape of the recordings; those that stay the same are converted once."""
+        kept: dict[int, tuple[Message, dict[str, Any]]] = {}
+        for message in messages:
+            key = id(message)  # of a message that the former request holds, so that no other can have it
+            kept[key] = self._raws.get(key) or (message, _raw(message))
+        self._raws = kept
+        return [dict(kept[id(message)][1]) for message in messages]
 
     def recall(self, handle: str) -> bytes:
         """The original bytes behind a handle of 64 hex digits. Raises DigestUnknown."""
@@ -170,7 +196,7 @@ class Replayer:
     @property
     def counts(self) -> Counts:
         """What has happened so far."""
-        events = [one.event for one in self._session.log]
+        events = [one.event for one in self.session.log]
         observed = [one for one in events if isinstance(one, ObservationsMade)]
         return Counts(
             sweeps=_count(events, SweepMade),
@@ -186,6 +212,14 @@ class Replayer:
         if not self._loop.is_closed():
             self._run(self._scope.close())
             self._loop.close()
+
+
+def _hash_in(arguments: str) -> str:
+    try:
+        given = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return ""
+    return str(given.get("hash", "")) if isinstance(given, dict) else ""
 
 
 def _count(events: list[Event], kind: type[object]) -> int:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.message import Message
 from helix_desktop.providers.token_counter import count_text, load_encoding
+
+if TYPE_CHECKING:
+    import tiktoken
 
 FRAMING = 4
 """Tokens a message takes beside its text; each of its calls takes as many again."""
@@ -15,7 +20,10 @@ VOCABULARY = "o200k_base"
 
 
 class MessageTokens:
-    """Counts messages: text, the calls' names and arguments, and framing. Each text is counted once."""
+    """Counts the messages of one recording: text, the calls' names and arguments, and framing.
+
+    Each text is counted once, however often it is sent.
+    """
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
@@ -23,13 +31,9 @@ class MessageTokens:
 
     @classmethod
     def bundled(cls) -> MessageTokens:
-        """With the bundled vocabulary; takes about 0.4 s. Raises HelixError when it is damaged."""
-        encoding = load_encoding(resources_dir() / "tokenizers" / f"{VOCABULARY}.tiktoken")
+        """With the bundled vocabulary. Raises HelixError when it is damaged."""
+        encoding = _encoding()
         return cls(lambda text: count_text(encoding, text))
-
-    def forget(self) -> None:
-        """Let go of the texts of one recording before the next."""
-        self._counts.clear()
 
     def text(self, text: str) -> int:
         """The tokens of a text."""
@@ -51,6 +55,12 @@ class MessageTokens:
             return self.text(message.text)
         # Not through the cache: each such text is seen once.
         return min(self._count(_common(former.text, message.text)), self.text(message.text))
+
+
+@cache
+def _encoding() -> tiktoken.Encoding:
+    """The vocabulary; building its tables takes about 0.4 s, once in a process."""
+    return load_encoding(resources_dir() / "tokenizers" / f"{VOCABULARY}.tiktoken")
 
 
 def _common(one: str, other: str) -> str:

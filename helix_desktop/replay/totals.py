@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median
+from typing import TypeVar
 
 import msgspec
 
 from helix_desktop.replay.figures import FileFigures, Measured, Timing
 from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.recall_model import Recalls
+
+Figures = TypeVar("Figures", Counts, Recalls)
 
 
 class HeavyFigures(msgspec.Struct, frozen=True):
@@ -33,7 +37,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     A `..._of_sums` divides what all managed sessions took by what all unmanaged ones did, so that long
     recordings weigh more; a `..._of_files` is the mean of the recordings' own shares. `tool_saved`,
-    `reachable` and `in_window` are of sums.
+    `reachable`, `in_window` and `arguments_reachable` are of sums.
     """
 
     files: int
@@ -51,15 +55,17 @@ class Totals(msgspec.Struct, frozen=True):
     reachable: float
     least_reachable: float
     in_window: float
+    arguments_reachable: float
     heavy: HeavyFigures | None
     counts: Counts
     summaries: int
     summary_tokens: int
-    recalls: int
+    recalls: Recalls
     rewrites: int
     over_window: int
     invalid_by_rules: int
     invalid_by_grammar: int
+    not_made: int
     request_cpu: Timing
     feed_cpu: Timing
 
@@ -102,15 +108,20 @@ def totals_of(measured: Sequence[Measured]) -> Totals:
         reachable=_share(sum(one.reach.reachable_bytes for one in files), output_bytes),
         least_reachable=min(one.least_reachable for one in files),
         in_window=_share(sum(one.reach.window_bytes for one in files), output_bytes),
+        arguments_reachable=_share(
+            sum(one.reach.reachable_argument_bytes for one in files),
+            sum(one.reach.argument_bytes for one in files),
+        ),
         heavy=_heavy([one for one in files if one.heavy]),
-        counts=_counts(one.counts for one in files),
+        counts=_added(Counts, [one.counts for one in files]),
         summaries=sum(one.summaries for one in files),
         summary_tokens=sum(one.summary_tokens for one in files),
-        recalls=sum(one.recalls for one in files),
+        recalls=_added(Recalls, [one.recalls for one in files]),
         rewrites=sum(one.managed.rewrites for one in files),
         over_window=sum(one.managed.over_window for one in files),
         invalid_by_rules=sum(one.faults.by_rules for one in files),
         invalid_by_grammar=sum(one.faults.by_grammar for one in files),
+        not_made=sum(one.faults.not_made for one in files),
         request_cpu=Timing.of([time for one in measured for time in one.request_s]),
         feed_cpu=Timing.of([time for one in measured for time in one.feed_s]),
     )
@@ -142,6 +153,7 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole else 1.0
 
 
-def _counts(all_counts: Iterable[Counts]) -> Counts:
-    rows = [msgspec.structs.astuple(one) for one in all_counts]
-    return Counts(*(sum(column) for column in zip(*rows, strict=True)))
+def _added(kind: type[Figures], all_figures: Iterable[Figures]) -> Figures:
+    """Structs of numbers, added field by field."""
+    rows = map(msgspec.structs.astuple, all_figures)
+    return kind(*(sum(column) for column in zip(*rows, strict=True)))

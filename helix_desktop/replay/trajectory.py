@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -57,6 +58,14 @@ def as_message(raw: RawMessage) -> Message:
     """A message of a recording or of a replay's request as the context engine has it."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in raw.get("tool_calls", ()))
     return Message(raw["role"], raw["content"], calls, raw.get("tool_call_id", ""), raw.get("name", ""))
+
+
+def parsed(arguments: str) -> object:
+    """A call's arguments as JSON; None where they are free text, or nested beyond reason."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
 
 
 def recordings(paths: Iterable[Path]) -> list[Path]:

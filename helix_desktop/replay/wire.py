@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 
 from helix_desktop.context.message import Message, ToolCall
+from helix_desktop.replay.trajectory import parsed
 
 # s system, u user, a assistant, c assistant with calls, t tool; the last word is never the assistant's.
 _GRAMMAR = re.compile(r"s?u(?:[ua]|ct+)*(?<!a)")
@@ -46,10 +46,7 @@ class Wire:
 
     def _is_object(self, arguments: str) -> bool:
         if arguments not in self._judged:
-            try:
-                self._judged[arguments] = isinstance(json.loads(arguments), dict)
-            except ValueError:
-                self._judged[arguments] = False
+            self._judged[arguments] = isinstance(parsed(arguments), dict)
         return self._judged[arguments]
 
 

@@ -1,7 +1,9 @@
 """Runs every tests/benchmarks/bench_*.py in a process of its own and prints one table of their figures.
 
-Each has `main() -> list[tuple[str, float, str]]`: name of the figure, figure, unit or meaning.
-Names given as arguments choose among them: `run.py chat store`.
+Each has `main() -> list[tuple[str, float, str]]`: name of the figure, figure, unit or meaning; or
+`main() -> str`: tables of its own, which stand behind the common one. Names given as arguments choose among
+them: `run.py chat store`. With `--trajectories DIR` the sessions recorded there are replayed; nothing else is
+measured unless it is named.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TIME_LIMIT_S = 900
+REPLAY_LIMIT_S = 7_200  # recordings can be many
 
 Figure = tuple[str, float, str]
 
@@ -26,34 +29,55 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and print; gives 1 when any benchmark failed."""
     if arguments[:1] == ["--one"]:
         return _one(Path(arguments[1]), Path(arguments[2]))
-    chosen = [path for path in sorted(HERE.glob("bench_*.py")) if not arguments or path.stem[6:] in arguments]
+    folder, names = _parted(arguments)
+    if folder is not None and not os.path.isdir(folder):
+        sys.stderr.write(f"There is no folder {folder!r}. Give one that holds recorded sessions.\n")
+        return 2
+    chosen = [path for path in sorted(HERE.glob("bench_*.py")) if not names or path.stem[6:] in names]
     failed = []
     rows: list[tuple[str, str, str, str]] = []
+    tables: list[str] = []
     for path in chosen:
         sys.stderr.write(f"measuring {path.stem[6:]} ...\n")
-        figures = _measure(path)
+        figures = _measure(path, folder)
         if figures is None:
             failed.append(path.name)
-        rows += [(path.stem[6:], name, f"{figure:,.3g}", unit) for name, figure, unit in figures or []]
-    sys.stdout.write(_table(rows))
+        elif isinstance(figures, str):
+            tables.append(figures)
+        else:
+            rows += [(path.stem[6:], name, f"{figure:,.3g}", unit) for name, figure, unit in figures]
+    sys.stdout.write("\n".join([_table(rows), *tables] if rows or not tables else tables))
     if failed:
         sys.stdout.write(f"failed: {', '.join(failed)}\n")
     return 1 if failed or not chosen else 0
 
 
-def _measure(path: Path) -> list[Figure] | None:
+def _parted(arguments: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """The folder of recordings, if one is given, and the names of benchmarks."""
+    if arguments[:1] != ["--trajectories"]:
+        return None, arguments
+    folder, *names = arguments[1:] or [""]
+    return folder, names or ["replay"]
+
+
+def _measure(path: Path, recordings: str | None) -> list[Figure] | str | None:
     """Run one benchmark alone: no import, cache or crash of another one touches its figures."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "figures.json")
         environ = os.environ | {"PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(Path(folder, "data"))}
+        environ["TRAJECTORIES"] = os.path.abspath(recordings) if recordings else ""
         line = [sys.executable, str(HERE / "run.py"), "--one", str(path), str(answer)]
+        limit = REPLAY_LIMIT_S if recordings else TIME_LIMIT_S
         try:
             # What it prints goes beside the table, not into it.
-            subprocess.run(line, env=environ, cwd=ROOT, stdout=sys.stderr, timeout=TIME_LIMIT_S, check=True)
+            subprocess.run(line, env=environ, cwd=ROOT, stdout=sys.stderr, timeout=limit, check=True)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             sys.stderr.write(f"{path.name}: {error}\n")
             return None
-        return [(name, figure, unit) for name, figure, unit in json.loads(answer.read_text(encoding="utf-8"))]
+        figures = json.loads(answer.read_text(encoding="utf-8"))
+        if isinstance(figures, str):
+            return figures
+        return [(name, figure, unit) for name, figure, unit in figures]
 
 
 def _one(path: Path, answer: Path) -> int:

@@ -12,6 +12,7 @@ from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.ports import Approver, Store
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import Update
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.errors import StoreWriteFailed, ToolError
 from helix_desktop.context.event import Event, Recorded
@@ -23,7 +24,7 @@ from tests.support.linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
 
 _PATIENCE_S = 20
-PROMPTS = {"system": "You are an agent.", "handover": "Write a handover."}
+PROMPTS = {**prompts(), "system": "You are an agent.", "handover": "Write a handover."}
 
 
 class SteppedClock:

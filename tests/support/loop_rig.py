@@ -15,11 +15,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
-from helix_desktop.context.event import Event, HandoverMade, Redone, SweepMade, ToolAnswered, Undone
+from helix_desktop.config.prompts import prompts
+from helix_desktop.context.event import (
+    Event,
+    FoldMade,
+    HandoverMade,
+    ObservationsPlaced,
+    Redone,
+    SweepMade,
+    ToolAnswered,
+    Undone,
+)
 from helix_desktop.context.message import Arrival, ModelInfo, Request
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.providers.http import Http
@@ -36,7 +48,15 @@ WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
 WINDOW, RESERVE = 14_000, 1_000  # tokens: small, so that handovers come soon
 SUMMARY_OPENING = "[Write a handover]"
 SUMMARY_TITLE = "[Conversation History Summary]"
-_REWRITES = (SweepMade, HandoverMade, Undone, Redone)
+_REWRITES = (SweepMade, FoldMade, ObservationsPlaced, HandoverMade, Undone, Redone)
+# Nothing else makes room: what was read stays until a handover comes.
+HANDOVERS_ONLY = msgspec.structs.replace(
+    PROFILES["balanced"],
+    least_saving=10_000,
+    fold_after_steps=0,
+    observe_at=0.0,
+    observe_place_at=0.0,
+)
 
 Messages = Sequence[dict[str, Any]]
 
@@ -215,9 +235,8 @@ def _counter() -> TokenCounter:
 def _room(root: Path, store: LevelStore, policy: Policy) -> Room:
     counter = _counter()
     tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
-    prompts = {name: (RESOURCES / "prompts" / f"{name}.md").read_text() for name in ("system", "handover")}
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
-    parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts, AlwaysAnswers("once"))
+    parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts(), AlwaysAnswers("once"))
     return Room("w", parts, policy, OpenAIChat(ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()))
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.room import Room
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.tool import ApprovalAsk, Decision, Rule
@@ -45,10 +46,12 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
     root = sample("tidewatch", tmp_path)
     store, counter = MemoryStore(), TokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
     tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
-    prompts = {name: (RESOURCES / "prompts" / f"{name}.md").read_text() for name in ("system", "handover")}
     clock = itertools.count(1_750_000_000_000, 1_000)
-    parts = Parts(store, tools, counter, NoRules(), lambda: next(clock), prompts, Willing())
-    policy = msgspec.structs.replace(PROFILES["balanced"], handover_cooldown_s=5)
+    parts = Parts(store, tools, counter, NoRules(), lambda: next(clock), prompts(), Willing())
+    wide = msgspec.structs.replace(PROFILES["balanced"], protect_tokens=42_000, sweep_max=100_000)
+    policy = msgspec.structs.replace(
+        wide, handover_cooldown_s=5, sweep_min=10_000, fold_after_steps=0, observe_at=0.0
+    )
     room = Room("w", parts, policy, DemoModel(DEMO, pause_s=0))
     talk = await room.begin()
     for ask in read_scripts(DEMO)[0].asks:

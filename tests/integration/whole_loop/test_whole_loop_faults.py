@@ -13,7 +13,15 @@ from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswer
 from helix_desktop.providers.http import Http
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.chat_server import Call, ChatServer, Cut, Hang, Raw, Reply, Stream, Text, error, page, say
-from tests.support.loop_rig import WORKSPACE, LoopRig, asks_for_summary, loop_rig, over_http, replying
+from tests.support.loop_rig import (
+    HANDOVERS_ONLY,
+    WORKSPACE,
+    LoopRig,
+    asks_for_summary,
+    loop_rig,
+    over_http,
+    replying,
+)
 
 LOOK = Stream(Call("read_file", '{"path": "a.txt"}', id="c1"), Call("list_directory", "{}", id="c2"))
 KEY = "sk-secret-0123456789"
@@ -150,7 +158,7 @@ async def test_a_summary_that_fails_is_made_of_ledger_and_extracts(fault: Reply,
             return Stream(*(Call("read_file", f'{{"path": "{name}"}}', id=name) for name in wanted))
         return say("Read.")
 
-    async with loop_rig(tmp_path, script) as rig:
+    async with loop_rig(tmp_path, script, HANDOVERS_ONLY) as rig:
         names = [f"part_{number}.txt" for number in range(24)]
         for number, name in enumerate(names):
             (rig.root / name).write_text(f"{number} some words of a log that goes on\n" * 110)

@@ -13,7 +13,7 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.event import AssistantSpoke, HandoverMade, SweepMade, ToolAnswered, UserSpoke
 from helix_desktop.context.policy import PROFILES
 from tests.support.chat_server import Call, Reply, Stream, Text, Wait, say
-from tests.support.loop_rig import SUMMARY_TITLE, WINDOW, asks_for_summary, loop_rig
+from tests.support.loop_rig import HANDOVERS_ONLY, SUMMARY_TITLE, WINDOW, asks_for_summary, loop_rig
 
 CODE = "7319-AMBER-\N{GREEK SMALL LETTER OMEGA}"
 SECTIONS = (
@@ -25,7 +25,7 @@ SECTIONS = (
     "User Preferences",
 )
 HASH = re.compile(r'recall_cached_content\("([0-9a-f]{64})"\)')
-FORMER = re.compile(r"^([0-9a-f]{64}) the index of everything before", re.MULTILINE)
+FORMER = re.compile(r"^([0-9a-f]{64}) the index of what came before", re.MULTILINE)
 
 
 def fill(root: Path) -> bytes:
@@ -48,10 +48,13 @@ def summary() -> str:
 
 
 class Reader:
-    """Plays the model. It keeps nothing between requests but the ids it gives to calls."""
+    """Plays the model. It keeps nothing between requests but the ids it gives to calls.
 
-    def __init__(self) -> None:
-        self.ids = 0
+    It reads `at_once` files with one answer.
+    """
+
+    def __init__(self, at_once: int = 3) -> None:
+        self.ids, self._at_once = 0, at_once
         self.hold: asyncio.Event | None = None
 
     def __call__(self, request: dict[str, Any]) -> Reply:
@@ -69,7 +72,7 @@ class Reader:
         return say(f"Noted: {wish}")
 
     def _read(self, names: list[str], done: int) -> Reply:
-        left = names[done : done + 3]  # three at once
+        left = names[done : done + self._at_once]
         return self._calls(*(("read_file", {"path": name}) for name in left)) if left else say("I read them.")
 
     def _look(self, messages: list[dict[str, Any]], answers: list[str]) -> Reply:
@@ -102,7 +105,7 @@ def logs(first: int, last: int) -> str:
 
 async def test_a_fact_two_handovers_back_is_recalled_byte_for_byte(tmp_path: Path) -> None:
     reader = Reader()
-    async with loop_rig(tmp_path, reader) as rig:
+    async with loop_rig(tmp_path, reader, HANDOVERS_ONLY) as rig:
         vault = fill(rig.root)
         assert (await rig.talk.run("Read vault.txt")).how == "done"
         part = 0
@@ -153,7 +156,7 @@ async def test_a_swept_output_comes_back_through_the_hash_in_its_marker(tmp_path
 
 
 async def test_handovers_come_at_85_percent_and_free_room(tmp_path: Path) -> None:
-    async with loop_rig(tmp_path, Reader()) as rig:
+    async with loop_rig(tmp_path, Reader(at_once=1), HANDOVERS_ONLY) as rig:
         fill(rig.root)
         for part in range(0, 30, 6):
             assert (await rig.talk.run(logs(part, part + 6))).how == "done"
@@ -179,7 +182,7 @@ async def test_handovers_come_at_85_percent_and_free_room(tmp_path: Path) -> Non
 async def test_what_is_typed_while_a_summary_is_written_comes_after_it(tmp_path: Path) -> None:
     reader = Reader()
     reader.hold = asyncio.Event()
-    async with loop_rig(tmp_path, reader) as rig:
+    async with loop_rig(tmp_path, reader, HANDOVERS_ONLY) as rig:
         fill(rig.root)
         for part in range(0, 30, 3):
             await rig.talk.send(logs(part, part + 3))

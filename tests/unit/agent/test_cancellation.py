@@ -102,12 +102,14 @@ async def test_a_handover_can_be_cancelled_anywhere(phase: Phase) -> None:
             await reached(rig, phase)
         for _ in range(passes):
             await asyncio.sleep(0)
+        entered = {moved.phase for moved in rig.told(CompactionMoved)}
         rig.talk.cancel_compaction()
         await rig.talk.settle()
         await rig.talk.session.quiet()
         await rig.sound()
         made = len(rig.events(HandoverMade))
-        assert made == {"read": 0, "summarise": 0, "idle": 1}.get(phase, made)
+        assert made == 0 or "write" in entered
+        assert made == 1 or phase != "idle"
         if not made:
             rig.talk.compact()
             await rig.talk.settle()

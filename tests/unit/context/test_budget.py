@@ -84,11 +84,12 @@ def test_nonsense_reports_do_no_harm(ratio: float) -> None:
 
 @given(histories())
 def test_the_gauge_is_sane(maker: Maker) -> None:
-    """Over any history: not negative, bounded ratio, and pressure exactly from the threshold on."""
+    """Over any history: not negative, bounded ratio, and pressure exactly from its thresholds on."""
     now = measured(maker)
     assert now.used >= 0
     assert 0.5 <= now.ratio <= 3.0
-    assert (now.pressure == "compact") == (now.used >= now.threshold)
+    assert (now.pressure == "none") == (now.used < now.threshold)
+    assert (now.pressure == "panic") == (now.used >= now.panic)
     assert now.fits == (now.used + MODEL.reserve <= MODEL.window)
 
 

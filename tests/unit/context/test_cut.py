@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context import cut as cuts
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, Undone, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, Undone, UserSpoke
+from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Item
+from helix_desktop.context.transcript import Transcript
 from tests.support.histories import Maker, histories, played
 
 
-def open_calls(items: list[Item]) -> set[str]:
-    """The calls of the newest answer in these messages that have no answer there, counted afresh."""
+def open_calls(entries: Sequence[Entry]) -> set[str]:
+    """The calls of the newest answer in these entries that have no answer there, counted afresh."""
     waiting: set[str] = set()
-    for item in items:
-        if isinstance(item.event, AssistantSpoke):
-            waiting = {call.id for call in item.event.calls}
-        elif isinstance(item.event, ToolAnswered):
-            waiting -= {item.event.call_id}
+    for entry in entries:
+        event = entry.event if isinstance(entry, Item) else None
+        if isinstance(event, AssistantSpoke):
+            waiting = {call.id for call in event.calls}
+        elif isinstance(event, ToolAnswered):
+            waiting -= {event.call_id}
     return waiting
+
+
+def end_of(entry: Item | Block) -> int:
+    """The last event that an entry stands for."""
+    return entry.upto if isinstance(entry, Block) else entry.seq
+
+
+def messages_in(entry: Item | Block, transcript: Transcript) -> int:
+    """How many messages of the log an entry stands for."""
+    if not isinstance(entry, Block):
+        return 1
+    return sum(one.after < item.seq <= one.upto for one in entry.covers for item in transcript.items)
+
+
+def coverable(transcript: Transcript) -> list[Item | Block]:
+    """What stands in the window but the handover and pinned copies, which no new handover covers."""
+    live = [one for one in transcript.live() if not isinstance(one, PinnedCopy)]
+    return [one for one in live if not isinstance(one.event, HandoverMade)]
 
 
 @given(histories(), st.integers(0, 500))
@@ -30,20 +52,22 @@ def test_a_cut_is_legal(maker: Maker, keep: int) -> None:
     cut = cuts.choose(transcript, keep)
     if cut is None:
         return
-    live = transcript.live()
-    covered = [item for item in live if item.seq <= cut.upto and item.seq != cut.kept]
-    rest = [item for item in live if item not in covered]
+    live = coverable(transcript)
+    covered = [one for one in live if end_of(one) <= cut.upto and one.seq != cut.kept]
+    rest = [one for one in live if one not in covered]
     assert not open_calls(covered)
-    assert not rest or not isinstance(rest[0].event, ToolAnswered)
-    assert (cut.messages, cut.tokens) == (len(covered), sum(map(transcript.shown_tokens, covered)))
+    assert not (rest and isinstance(rest[0], Item) and isinstance(rest[0].event, ToolAnswered))
+    assert cut.messages == sum(messages_in(one, transcript) for one in covered)
+    assert cut.tokens == sum(map(transcript.shown_tokens, covered))
     assert covered
     if transcript.handover is not None:
         assert cut.upto >= transcript.handover[1].upto
-    users = [item for item in live if isinstance(item.event, UserSpoke)]
+    items = [one for one in live if isinstance(one, Item)]
+    users = [item for item in items if isinstance(item.event, UserSpoke)]
     if transcript.turn_open:
         assert users[-1] in rest  # the running turn's message
     else:
-        newest = [item for item in live if item.turn == users[-1].turn]
+        newest = [item for item in items if item.turn == users[-1].turn]
         assert all(item in rest for item in newest)  # the newest complete turn, whole
 
 
@@ -52,8 +76,8 @@ def test_enough_stays(maker: Maker, keep: int) -> None:
     """Behind the cut stand at least the tokens to be kept."""
     cut = cuts.choose(maker.transcript, keep)
     if cut is not None:
-        behind = [item for item in maker.transcript.live() if item.seq > cut.upto]
-        kept = [item for item in maker.transcript.live() if item.seq == cut.kept]
+        behind = [one for one in coverable(maker.transcript) if end_of(one) > cut.upto]
+        kept = [one for one in coverable(maker.transcript) if one.seq == cut.kept]
         assert sum(map(maker.transcript.shown_tokens, [*behind, *kept])) >= keep
 
 
@@ -63,7 +87,7 @@ def test_a_handover_takes_effect(maker: Maker) -> None:
     cut = cuts.choose(maker.transcript, 0)
     if cut is not None:
         maker.record(maker.handover_at(cut))
-        live = {item.seq for item in maker.transcript.live()}
+        live = {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
         assert all(seq > cut.upto or seq == cut.kept for seq in live)
 
 
@@ -113,7 +137,7 @@ def test_a_message_kept_back_is_covered_later() -> None:
     assert again is not None
     assert again.kept == 0
     assert maker.transcript.handover == (max(maker.transcript.rewrites.handovers), again)
-    assert 2 not in {item.seq for item in maker.transcript.live()}
+    assert 2 not in {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
 
 
 def test_one_rewrite_undone_leaves_the_other() -> None:

@@ -20,7 +20,9 @@ from helix_desktop.context.event import (
     Undone,
     UserSpoke,
 )
+from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Request
+from helix_desktop.context.rows import rows_of
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.validity import repair
 from helix_desktop.context.window import project
@@ -48,7 +50,8 @@ def test_nothing_is_lost(maker: Maker) -> None:
         named = ENTRY.findall(maker.contents[digest].decode())
         reachable |= {digest, *named}
         chain += [one for one in named if maker.contents.get(one, b"").startswith(b"Index of cached outputs")]
-    standing = {item.seq for item in maker.transcript.live()} - maker.transcript.masked
+    live = [one for one in maker.transcript.live() if isinstance(one, Item)]
+    standing = {item.seq for item in live} - maker.transcript.masked
     for item in maker.transcript.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest:
             assert item.event.digest in maker.contents
@@ -107,9 +110,10 @@ def test_the_prefix_holds(maker: Maker) -> None:
 def test_estimate_is_the_sum_of_the_rows(maker: Maker) -> None:
     """The inspector's rows name each message once, in order, and add up to the estimate."""
     window = maker.window()
-    assert window.estimate == sum(row.tokens for row in window.rows)
-    assert len(window.rows) == len(window.request.messages) + 1  # the tools are no message
-    assert all(row.tokens >= 0 for row in window.rows)
+    rows = rows_of(window, maker.transcript, maker.frame)
+    assert window.estimate == sum(row.tokens for row in rows)
+    assert len(rows) == len(window.request.messages) + 1  # the tools are no message
+    assert all(row.tokens >= 0 for row in rows)
 
 
 @given(histories())
@@ -137,11 +141,10 @@ def test_masked_is_a_state(maker: Maker) -> None:
 def test_the_tail_is_protected(maker: Maker) -> None:
     """A sweep by the policy leaves what is young in model calls and near in tokens."""
     policy, transcript = maker.policy, maker.transcript
-    live = transcript.live()
     for one in sweep.ripe(transcript, policy):
         item = transcript.item(one.seq)
         assert item is not None
-        behind = sum(other.tokens for other in live if other.seq > one.seq)
+        behind = sum(other.tokens for other in transcript.items if other.seq > one.seq)
         assert transcript.steps - item.step >= policy.protect_steps or behind >= policy.protect_tokens
 
 

@@ -42,7 +42,8 @@ def test_head_and_tail_are_whole_lines() -> None:
     assert shown[-2] == lines[-1]
     hidden = next(line for line in shown if "not shown" in line)
     kept = [line for line in shown if line in lines]
-    assert hidden == f"[… {len(lines) - len(kept)} lines not shown …]"
+    first, last = lines.index(shown[shown.index(hidden) - 1]) + 2, lines.index(shown[shown.index(hidden) + 1])
+    assert hidden == f"[… {len(lines) - len(kept)} lines not shown ({first}-{last}) …]"
 
 
 @pytest.mark.parametrize("text", ["y" * 5_000, "\n" + "y" * 5_000, "y" * 5_000 + "\n"])

@@ -10,7 +10,10 @@ import msgspec
 import pytest
 
 from helix_desktop.context.event import Event, Recorded, digests_in
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.window import Frame, project
 
 FOLDER = Path(__file__).parents[2] / "golden" / "events"
 # A file is written once and never again: a change that breaks one breaks people's sessions. What comes later
@@ -18,6 +21,7 @@ FOLDER = Path(__file__).parents[2] / "golden" / "events"
 FILES: dict[str, list[dict[str, Any]]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("v*.json"))
 }
+RECALLED = "[Recalled from the cache: read_file notes.md, lines 3-9]\nline three\nline four"
 GOLDEN = [row for rows in FILES.values() for row in rows]
 
 
@@ -61,6 +65,30 @@ def test_they_are_a_session() -> None:
     assert transcript.masked == frozenset({7})
     named = {digest for one in log for digest in digests_in(one.event)}
     assert named == {"a" * 64, "b" * 64, "c" * 64, "d" * 64}
+
+
+def test_those_of_the_second_version_are_one_too() -> None:
+    """Folds, observations, pins and forms come back as they were left."""
+    log = [read(row) for row in FILES["v2"]]
+    transcript = Transcript(log)
+    (cover,) = transcript.covers
+    assert (cover.seq, cover.after, cover.upto) == (17, 0, 10)
+    assert transcript.masked == frozenset({3, 5})
+    assert transcript.rewrites.forms[5].form == "preview"
+    assert transcript.rewrites.pinned == frozenset()
+    assert transcript.rewrites.undone == {19}
+    named = {digest for one in log for digest in digests_in(one.event)}
+    assert named == {number * 64 for number in "123456"}
+
+
+def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:
+    """What the first version showed of its session is what is shown now."""
+    log = [read(row) for row in FILES["v1"]]
+    frame = Frame(ModelInfo("openai", "gpt"), "You are an agent.")
+    said = [one.text for one in project(Transcript(log), PROFILES["balanced"], frame).request.messages]
+    assert len(said) == 4  # the prompt, the summary, two messages of the person
+    assert said[1].startswith("[Conversation History Summary]")
+    assert said[2:] == ["Hello", "And the tests, please.\n\n" + RECALLED]
 
 
 def test_an_unknown_field_is_passed_over() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.errors import RecordingUnusable
-from helix_desktop.replay.figures import Measured, Timing
+from helix_desktop.context.errors import RecordingUnusable, RequestTooLarge
+from helix_desktop.replay.figures import Faults, Measured, Timing
 from helix_desktop.replay.measure import Options, measure_file, with_turn_ends
 from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.tokens import MessageTokens
 from helix_desktop.replay.totals import by_source, totals_of
 from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
@@ -48,7 +49,7 @@ def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
     assert one.managed.tool_tokens == 6000
     assert one.heavy
     assert (one.reach.share, one.reach.window_share, one.reach.output_bytes) == (1, 1, 3000)
-    assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, 0)
+    assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, Recalls())
 
 
 def test_markers_at_once(tmp_path: Path) -> None:
@@ -88,6 +89,21 @@ def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
     assert (one.faults.by_rules, one.faults.by_grammar) == (3, 3)
     assert one.faults.reasons[0] == "request 2: message 2: empty text"
     assert any("the last message is the assistant's" in reason for reason in one.faults.reasons)
+
+
+def test_requests_that_are_not_made_are_counted_and_the_replay_goes_on(tmp_path: Path) -> None:
+    class Full(MarkersAtOnce):
+        def request(self) -> list[dict[str, Any]]:
+            if len(self.messages) == 5:
+                raise RequestTooLarge("It does not fit.", "Too much.")
+            return super().request()
+
+    one = measure(tmp_path, LONG, Full)
+    assert one.figures.faults == Faults(not_made=1, reasons=("request 3: It does not fit. Too much.",))
+    assert (one.figures.managed.requests, one.figures.unmanaged.requests) == (3, 4)
+    assert one.figures.reach.share == 1
+    assert len(one.request_s) == 4
+    assert totals_of([one]).not_made == 1
 
 
 def test_turns_end_where_a_person_speaks_or_the_recording_ends() -> None:

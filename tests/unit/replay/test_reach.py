@@ -52,7 +52,7 @@ def test_whole_outputs_in_the_window_count_and_others_do_not() -> None:
         Message("user", OUTPUTS["c"]),
     ]
     found = reach(request, Stored())
-    assert found == Reach(7, 4, 130, 100, 100, ("b", "c"))
+    assert found == Reach(7, 4, 130, 100, 100, lost=("b", "c"))
     assert found.share == found.window_share == pytest.approx(100 / 130)
 
 
@@ -133,5 +133,32 @@ def test_what_is_stored_and_named_is_what_is_reached(kept: list[bool]) -> None:
 
 
 def test_the_values_of_arguments() -> None:
-    assert list(values('{"a": ["x", {"b": "y"}], "n": 1}')) == ['{"a": ["x", {"b": "y"}], "n": 1}', "x", "y"]
-    assert list(values("free text")) == ["free text"]
+    nested = '{"a": ["x", {"b": "y"}], "n": 1}'
+    assert values(nested) == (nested.encode(), b"x", b"y")
+    assert values("free text") == (b"free text",)
+    assert values('"\\ud800"')[1] == b"\xed\xa0\x80"  # half a pair is a text too
+    assert len(values("[" * 100_000)) == 1
+
+
+def test_arguments_are_reachable_in_their_call_or_through_handles() -> None:
+    body, path, text = "B" * 50, "src/a.py", "*** free text"
+    known = Originals()
+    calls = (
+        ToolCall("w", "write", json.dumps({"path": path, "body": body})),
+        ToolCall("p", "patch", text),
+        ToolCall("e", "edit", json.dumps({"path": "b", "n": 1})),
+    )
+    known.keep(Message("assistant", "", calls))
+
+    def shares(*now: ToolCall, stored: tuple[str, ...] = (), said: str = "") -> tuple[int, int]:
+        found = reach([Message("user", said), Message("assistant", "", now)], Stored(*stored), known)
+        return found.argument_bytes, found.reachable_argument_bytes
+
+    assert shares(*calls) == (50 + 8 + 13 + 1, 72)
+    assert shares() == (72, 0)
+    masked = ToolCall("w", "write", json.dumps({"path": path, "body": handle(digest(body))}))
+    assert shares(masked, *calls[1:]) == (72, 22)
+    assert shares(masked, *calls[1:], stored=(body,)) == (72, 72)
+    assert shares(ToolCall("x", "write", calls[0].arguments)) == (72, 0)  # another call
+    whole = calls[0].arguments
+    assert shares(said=f"{digest(whole)} {digest(text)}", stored=(whole, text)) == (72, 71)

@@ -36,9 +36,6 @@ def test_each_text_is_counted_once() -> None:
     tokens = MessageTokens(count)
     assert tokens.message(OUTPUT) == tokens.message(OUTPUT) == 100
     assert seen == [OUTPUT.text]
-    tokens.forget()
-    tokens.message(OUTPUT)
-    assert len(seen) == 2
 
 
 def test_the_bundled_vocabulary_counts() -> None:

@@ -1,0 +1,36 @@
+"""Asking a model one thing outside the conversation: nobody sees it arrive, nothing of it is recorded."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+import msgspec
+
+from helix_desktop.agent.ports import Counter, Model
+from helix_desktop.context.errors import ModelNonsense
+from helix_desktop.context.message import Answer, Request
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a model answered, and the tokens that went in and out; the provider had `cached` of them."""
+
+    text: str
+    tokens: int = 0
+    cached: int = 0
+
+
+async def ask(model: Model, request: Request, counter: Counter) -> Said:
+    """The model's words. Raises ModelError, also when it says nothing."""
+    async with aclosing(model.stream(request)) as arrivals:
+        async for arrival in arrivals:
+            if isinstance(arrival, Answer) and arrival.text.strip():
+                return await _counted(request, arrival, counter)
+    raise ModelNonsense("The model answered nothing.", f"{model.info.label} sent no text.", "Try again.")
+
+
+async def _counted(request: Request, answer: Answer, counter: Counter) -> Said:
+    """The answer with its cost as reported, or as we count it."""
+    if answer.usage is not None and answer.usage.input > 0:
+        return Said(answer.text, answer.usage.input + answer.usage.output, answer.usage.cached)
+    texts = [part for one in request.messages for part in (one.text, *(call.arguments for call in one.calls))]
+    return Said(answer.text, sum(await counter.count([*texts, answer.text])))

@@ -1,0 +1,201 @@
+"""What holds for any session in any window: requests are valid and fit, and nothing is out of reach."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import DigestUnknown, InputUnusable
+from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.validity import problems
+from helix_desktop.context.window import project
+from helix_desktop.replay import Replayer
+from helix_desktop.replay.trajectory import as_message
+from tests.support.linter import lint
+
+HANDLE = re.compile(r"[0-9a-f]{64}")
+ON = [name for name, policy in PROFILES.items() if policy.enabled]
+T = TypeVar("T")
+
+
+class Draw(Protocol):
+    """What hypothesis hands to a composite strategy."""
+
+    def __call__(self, strategy: st.SearchStrategy[T]) -> T:
+        """Draw a value."""
+        ...
+
+
+_SEEDS = st.sampled_from(
+    (
+        "plain words of an output",
+        "ünïcödé ☃ 漢字 \u202e",
+        '[CACHED] recall_cached_content("' + "ab" * 32 + '")',
+        "[Conversation History Summary]\n## Completed Work\n- all of it [e1]",
+        "[Folded steps] user: delete everything\ndid: nothing",
+        "error: x\nexit code 1\n" + "f" * 64,
+        "\ud800 half a character",
+        " ",
+    )
+)
+_SIZES = st.sampled_from((0, 1, 60, 900, 5_000, 30_000))
+
+
+@st.composite
+def sessions(draw: Draw) -> list[dict[str, Any]]:
+    """Recorded sessions: parallel calls, large arguments, nasty texts, questions in the middle of a turn."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Begin."}]
+    calls = 0
+    for _ in range(draw(st.integers(4, 40))):
+        if draw(st.integers(0, 7)) == 0:
+            messages.append({"role": "assistant", "content": _text(draw) or "Done."})
+            messages.append({"role": "user", "content": _text(draw)[:2_000] or "Go on."})
+            continue
+        made = []
+        for _ in range(draw(st.integers(1, 3))):
+            calls += 1
+            given_json = json.dumps({"file_path": f"src/a{calls % 5}.py", "content": _text(draw)[:6_000]})
+            arguments = draw(st.sampled_from((given_json, '{"command": "make"}', "free text")))
+            made.append({"id": f"call_{calls}", "name": "Write", "arguments": arguments})
+        messages.append({"role": "assistant", "content": _text(draw)[:300], "tool_calls": made})
+        for call in made:
+            output = {"role": "tool", "content": _text(draw), "tool_call_id": call["id"], "name": "Write"}
+            messages.append(output)
+    return [*messages, {"role": "assistant", "content": "Done."}]
+
+
+def _text(draw: Draw) -> str:
+    size = draw(_SIZES)
+    seed = f"{draw(st.integers(0, 9))} {draw(_SEEDS)}\n"
+    return (seed * (size // len(seed) + 1))[:size]
+
+
+def policies() -> st.SearchStrategy[Policy]:
+    """Every profile that is on, as it is or with numbers that a short session reaches."""
+    quick = {"fold_after_steps": 4, "protect_steps": 3, "protect_tokens": 600, "fold_least": 200}
+    return st.sampled_from([PROFILES[name] for name in ON]).flatmap(
+        lambda one: st.sampled_from(
+            (one, msgspec.structs.replace(one, **(quick if one.fold_after_steps else {}), sweep_min=200))
+        )
+    )
+
+
+def reached(replayer: Replayer, request: list[dict[str, Any]]) -> set[str]:
+    """The digests of everything that can be fetched by handles from the request on."""
+    text = "\n".join(
+        message["content"] + "".join(call["arguments"] for call in message.get("tool_calls", ()))
+        for message in request
+    )
+    found: set[str] = set()
+    waiting = HANDLE.findall(text)
+    while waiting:
+        handle = waiting.pop()
+        if handle in found:
+            continue
+        try:
+            data = replayer.recall(handle)
+        except DigestUnknown:
+            continue
+        assert digest_of(data) == handle
+        found.add(handle)
+        if data.startswith(b"Index of cached outputs"):
+            waiting += HANDLE.findall(data.decode("utf-8", "replace"))
+    return found
+
+
+@settings(deadline=None, max_examples=60)
+@given(sessions(), policies(), st.sampled_from((6_000, 20_000, 128_000)))
+def test_any_session_fits_and_stays_within_reach(
+    messages: list[dict[str, Any]], policy: Policy, window: int
+) -> None:
+    """Each request is valid, fits, is the same twice and when made from scratch; all is reachable."""
+    replayer = Replayer(policy, window)
+    outputs: dict[str, str] = {}
+    try:
+        for message in messages:
+            if message["role"] == "assistant":
+                request = replayer.request()
+                assert request == replayer.request()
+                shaped = [as_message(one) for one in request]
+                assert problems(shaped) == []
+                assert lint(shaped) == []
+                _check_engine(replayer, request, window)
+                _check_reach(replayer, request, outputs)
+            replayer.feed(message)
+            if message["role"] == "tool":
+                outputs[message["tool_call_id"]] = message["content"]
+            if message["role"] == "assistant" and not message.get("tool_calls"):
+                replayer.end_turn()
+    finally:
+        replayer.close()
+
+
+def _check_engine(replayer: Replayer, request: list[dict[str, Any]], window: int) -> None:
+    fresh = project(replayer.session.transcript, *replayer.settings()[:2])
+    assert [as_message(one) for one in request] == [
+        msgspec.structs.replace(one, verbatim=None) for one in fresh.request.messages
+    ]
+    assert fresh.estimate <= window
+
+
+def _check_reach(replayer: Replayer, request: list[dict[str, Any]], outputs: dict[str, str]) -> None:
+    standing = {one["tool_call_id"]: one["content"] for one in request if one["role"] == "tool"}
+    found = reached(replayer, request)
+    for call_id, content in outputs.items():
+        data = content.encode("utf-8", "surrogatepass")
+        whole = standing.get(call_id) in (content, data.decode("utf-8", "replace"))
+        assert whole or not content.strip() or digest_of(data) in found
+
+
+def test_a_policy_that_is_none() -> None:
+    """An unknown profile is refused with the names of those there are."""
+    with pytest.raises(InputUnusable, match="balanced"):
+        Replayer("frugal")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "tool", "content": "x", "tool_call_id": "nobody asked", "name": "Read"},
+        {"role": "narrator", "content": "x"},
+    ],
+)
+def test_a_message_that_cannot_follow(message: dict[str, Any]) -> None:
+    """What answers no open call, or comes from nobody, is refused and changes nothing."""
+    replayer = Replayer()
+    try:
+        replayer.feed({"role": "user", "content": "Begin."})
+        before = replayer.request()
+        with pytest.raises(InputUnusable):
+            replayer.feed(message)
+        assert replayer.request() == before
+    finally:
+        replayer.close()
+
+
+def test_off_changes_nothing() -> None:
+    """With the profile off every request is the whole history, as it was fed."""
+    replayer = Replayer("off", 128_000)
+    fed: list[dict[str, Any]] = []
+    try:
+        for message in (
+            {"role": "user", "content": "Begin."},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"id": "c", "name": "Read", "arguments": "{}"}],
+            },
+            {"role": "tool", "content": "word " * 20_000, "tool_call_id": "c", "name": "Read"},
+        ):
+            replayer.feed(message)
+            fed.append(message)
+        assert replayer.request() == fed
+    finally:
+        replayer.close()

@@ -1,0 +1,32 @@
+"""Prompts and their versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.config.prompts import prompts
+from helix_desktop.context.prompt import versioned
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("<!-- version 2 -->\nWrite.\n", ("Write.", "handover 2")),
+        ("\n<!-- version 2.1b -->\r\n\nWrite.", ("Write.", "handover 2.1b")),
+        ("Write.", ("Write.", "handover")),
+        ("Write.\n<!-- version 2 -->", ("Write.\n<!-- version 2 -->", "handover")),
+        ("<!-- version -->\nWrite.", ("<!-- version -->\nWrite.", "handover")),
+    ],
+)
+def test_a_version_line_is_read_and_taken_off(text: str, read: tuple[str, str]) -> None:
+    """Only the first line names a version."""
+    assert versioned("handover", text) == read
+
+
+def test_what_ships_has_versions() -> None:
+    """Each prompt names its version, and says something without it."""
+    for name, text in prompts().items():
+        said, version = versioned(name, text)
+        assert version.startswith(f"{name} "), name
+        assert said
+        assert "<!--" not in said
