@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 
 import msgspec
 
-from helix_desktop.agent.ports import Clock, Counter, Model
+from helix_desktop.agent.draft import HandoverDraft
+from helix_desktop.agent.ports import Clock, Counter
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.summariser import NO_MODEL, Summariser, Written
 from helix_desktop.agent.update import CompactionMoved, Phase
 from helix_desktop.context import planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import CompactionRefused, ModelError, ModelNonsense
+from helix_desktop.context.edited import markdown, read_edited
+from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import (
     Event,
     HandoverFailed,
@@ -29,15 +31,12 @@ from helix_desktop.context.event import (
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, parse, render
 from helix_desktop.context.index import index_over
-from helix_desktop.context.layout import Item
+from helix_desktop.context.layout import Cover, Item
 from helix_desktop.context.ledger import ledger_of
-from helix_desktop.context.message import Answer, Retrying, TextArrived
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.summary import summary_request
+from helix_desktop.context.record import record_of
+from helix_desktop.context.summary import handover_brief
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, project
-
-NO_MODEL = "no model (ledger and extracts)"
+from helix_desktop.context.window import project
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -46,18 +45,11 @@ class Reading(msgspec.Struct, frozen=True):
     cut: Cut
     fresh: tuple[Item, ...]
     covered: tuple[Item, ...]
+    covers: tuple[Cover, ...]
+    masked: frozenset[int]
     former_seq: int
     former: HandoverMade | None
     gauge: Gauge
-
-
-class Summary(msgspec.Struct, frozen=True):
-    """What the second phase made, by whom, and why not by the model if so."""
-
-    sections: tuple[Section, ...]
-    model: str
-    demo: bool = False
-    fallback: str = ""
 
 
 class Compactor:
@@ -70,10 +62,13 @@ class Compactor:
         clock: Clock,
         prompt: str,
         settings: Settings,
+        version: str = "",
     ) -> None:
         self._session, self._counter, self._clock = session, counter, clock
-        self._prompt, self._settings = prompt, settings
+        self._prompt, self._version, self._settings = prompt, version, settings
+        self._summariser = Summariser(session, counter, settings)
         self.running = False
+        self.drafting = False
 
     async def run(self, trigger: Trigger, cut: Cut, focus: str = "", ask_model: bool = True) -> bool:
         """Make a handover of everything up to `cut`; whether it was made.
@@ -83,13 +78,10 @@ class Compactor:
         if self.running:
             return False
         self.running = True
-        began = self._clock()
         try:
-            self._show("read")
-            reading = self._read(cut)
-            summary = await self._summarise(reading, focus, ask_model)
-            self._show("check")
-            return await self._write(reading, summary, trigger, focus, began)
+            reading, made = await self._write(trigger, cut, focus, ask_model)
+            await self._record(made, reading.former_seq)
+            return True
         except CompactionRefused as refused:
             await self._session.record(HandoverFailed(refused.what, refused.why))
             return False
@@ -97,99 +89,138 @@ class Compactor:
             self.running = False
             self._show("idle")
 
+    async def draft(self, cut: Cut, focus: str = "") -> HandoverDraft:
+        """Write a handover of everything up to `cut` and record nothing.
+
+        Raises CompactionRefused when it would not help, or when one is being written already.
+        """
+        if self.running or self.drafting:
+            raise CompactionRefused(
+                "No handover was begun.", "One is being written.", "Wait for it, or cancel it."
+            )
+        self.drafting = True
+        try:
+            reading, made = await self._write("by hand", cut, focus, ask_model=True)
+            (counted, *_) = self._checked(made, reading.former_seq)
+            assert isinstance(counted, HandoverMade)  # the event itself comes first
+            return HandoverDraft(cut, markdown(made.sections), counted)
+        finally:
+            self.drafting = False
+            self._show("idle")
+
+    async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
+        """Record a draft, with the person's own text if it was changed.
+
+        Raises InputUnusable for a text that cannot be read, CompactionRefused when the history was changed
+        meanwhile or the handover would not help any more.
+        """
+        made = draft.made
+        if text is not None and text.strip() != draft.text.strip():
+            covered = covered_by(self._session.transcript, draft.cut.upto, draft.cut.kept)
+            sections = read_edited(text, frozenset(item.seq for item in covered))
+            made = msgspec.structs.replace(made, sections=sections, edited=True)
+            (tokens,) = await self._counter.count([render(made, ())])
+            made = msgspec.structs.replace(made, tokens=tokens)
+        self._show("write")
+        try:
+            await self._record(made, made.former)
+        finally:
+            self._show("idle")
+
     def _show(self, phase: Phase, text: str = "") -> None:
         self._session.publish(CompactionMoved(phase, text))
+
+    async def _write(
+        self, trigger: Trigger, cut: Cut, focus: str, ask_model: bool
+    ) -> tuple[Reading, HandoverMade]:
+        """The first two phases: read, then ask with nothing locked."""
+        began = self._clock()
+        self._show("read")
+        reading = self._read(cut)
+        written = await self._summarise(reading, focus, ask_model)
+        self._show("check")
+        made = await self._made(reading, written)
+        took = max(0, self._clock() - began)
+        return reading, msgspec.structs.replace(made, trigger=trigger, focus=focus, duration_ms=took)
 
     def _read(self, cut: Cut) -> Reading:
         transcript = self._session.transcript
         policy, frame, _ = self._settings()
         now = gauge(project(transcript, policy, frame), transcript, policy, frame)
         if not planner.worth(transcript, policy, now, cut):
-            raise CompactionRefused("No handover was made.", "It would free less than it costs.")
+            raise CompactionRefused(
+                "No handover was made.", "It would free less than it costs.", "Nothing has changed."
+            )
         held = transcript.handover
         fresh = tuple(fresh_in(transcript, cut.upto, cut.kept))
         covered = tuple(covered_by(transcript, cut.upto, cut.kept))
-        return Reading(cut, fresh, covered, held[0] if held else 0, held[1] if held else None, now)
+        covers, masked = transcript.covers, frozenset(transcript.masked)
+        former_seq, former = held or (0, None)
+        return Reading(cut, fresh, covered, covers, masked, former_seq, former, now)
 
-    async def _summarise(self, reading: Reading, focus: str, ask_model: bool) -> Summary:
-        """Ask the model; without one, or when its answer is no use, take ledger and extracts."""
-        _, frame, roles = self._settings()
-        reason = ""
+    async def _summarise(self, reading: Reading, focus: str, ask_model: bool) -> Written[tuple[Section, ...]]:
+        """Ask the models; without one that can, take ledger and extracts."""
+        failed: Written[tuple[Section, ...]] = Written(None)
         if ask_model:
-            try:
-                sections = await self._asked(reading, focus, roles.summarising[0], frame)
-                return Summary(sections, frame.info.label, frame.info.demo)
-            except (ModelError, CompactionRefused) as error:
-                reason = str(error)
+            record = await asyncio.to_thread(record_of, reading.fresh, reading.covers, reading.masked)
+            brief = handover_brief(self._prompt, record, reading.former, focus)
+            known = frozenset(item.seq for item in reading.covered)
+            failed = await self._summariser.ask(
+                brief, lambda said: parse(said, known), lambda said: self._show("summarise", said)
+            )
+            if failed.value is not None:
+                return failed
         sections = await asyncio.to_thread(extract, reading.fresh, reading.former)
-        return Summary(sections, NO_MODEL, fallback=reason)
+        return msgspec.structs.replace(failed, value=sections, model=NO_MODEL)
 
-    async def _asked(self, reading: Reading, focus: str, model: Model, frame: Frame) -> tuple[Section, ...]:
-        room = int(frame.info.window * 0.8 / max(reading.gauge.ratio, 1.0)) - frame.info.reserve
-        request = await asyncio.to_thread(
-            summary_request, self._prompt, reading.fresh, reading.former, room, focus
-        )
-        self._show("summarise")
-        said = ""
-        async with aclosing(model.stream(request)) as arrivals:
-            async for arrival in arrivals:
-                match arrival:
-                    case TextArrived(text=text):
-                        said += text
-                        self._show("summarise", said)
-                    case Retrying():
-                        said = ""
-                    case Answer(text=text):
-                        said = text
-                    case _:
-                        pass
-        if not said.strip():
-            raise ModelNonsense("The model sent no summary.")
-        return parse(said, frozenset(item.seq for item in reading.covered))
-
-    async def _write(
-        self, reading: Reading, summary: Summary, trigger: Trigger, focus: str, began: int
-    ) -> bool:
-        """Third phase: everything is built beside the log, checked against it, and recorded in one piece."""
-        policy, frame, _ = self._settings()
-        text, entries = index_over(self._session.transcript, 0, reading.cut.upto, reading.cut.kept)
+    async def _made(self, reading: Reading, written: Written[tuple[Section, ...]]) -> HandoverMade:
+        """The event without what is only known when it is recorded: its index, and the use after it."""
+        policy, _, _ = self._settings()
         ledger = await asyncio.to_thread(ledger_of, reading.covered)
-        index = text.encode("utf-8", "surrogatepass")
         made = HandoverMade(
             upto=reading.cut.upto,
             kept=reading.cut.kept,
-            sections=summary.sections,
+            sections=written.value or (),
             ledger=ledger.text(policy.ledger_tokens),
-            index=digest_of(index),
-            index_entries=entries,
+            index=digest_of(b""),
+            index_entries=0,
             tokens=0,
             before=reading.gauge.used,
             after=0,
             messages=len(reading.covered),
-            model=summary.model,
-            trigger=trigger,
+            model=written.model,
+            trigger="by hand",
             former=reading.former_seq,
-            fallback=summary.fallback,
-            focus=focus,
-            duration_ms=max(0, self._clock() - began),
-            demo=summary.demo,
+            fallback=written.fallback,
+            demo=written.demo,
+            calls=written.calls,
+            prompt=self._version if written.calls else "",
         )
-        (tokens, index_tokens) = await self._counter.count([render(made, ()), text])
-        made = msgspec.structs.replace(made, tokens=tokens)
-        self._show("write")
-        first_line = text.splitlines()[0][:60]
-        content = Content(made.index, index, "handover", f"e{made.upto}", first_line, index_tokens, "index")
-        await self._session.record_decided(lambda: self._checked(made, reading, policy, frame), [content])
-        return True
+        (tokens,) = await self._counter.count([render(made, ())])
+        return msgspec.structs.replace(made, tokens=tokens)
 
-    def _checked(
-        self, made: HandoverMade, reading: Reading, policy: Policy, frame: Frame
-    ) -> tuple[Event, ...]:
+    async def _record(self, made: HandoverMade, former: int) -> None:
+        """Third phase: all is built beside the log, checked against it, and recorded in one piece."""
+        self._show("write")
+        text, entries = index_over(self._session.transcript, 0, made.upto, made.kept)
+        index = text.encode("utf-8", "surrogatepass")
+        (index_tokens,) = await self._counter.count([text])
+        indexed = msgspec.structs.replace(made, index=digest_of(index), index_entries=entries)
+        first_line = text.splitlines()[0][:60]
+        content = Content(
+            indexed.index, index, "handover", f"e{made.upto}", first_line, index_tokens, "index"
+        )
+        await self._session.record_decided(lambda: self._checked(indexed, former), [content])
+
+    def _checked(self, made: HandoverMade, former: int) -> tuple[Event, ...]:
         """The events to record, if the history still is what was read and the handover helps."""
         transcript = self._session.transcript
+        policy, frame, _ = self._settings()
         held = transcript.handover
-        if (held[0] if held else 0) != reading.former_seq:
-            raise CompactionRefused("No handover was made.", "The history was changed meanwhile.")
+        if (held[0] if held else 0) != former:
+            raise CompactionRefused(
+                "No handover was made.", "The history was changed meanwhile.", "Nothing has changed."
+            )
         twin = _with(transcript, made)
         swept = sweep.riding(twin, policy)
         events: tuple[Event, ...] = (made,)
@@ -197,15 +228,16 @@ class Compactor:
             riding = SweepMade(swept.masked, swept.saved, "handover")
             events = (made, riding)
             twin.apply(Recorded(twin.last_seq + 1, twin.last_at, riding))
-        before = project(transcript, policy, frame).estimate
-        after = project(twin, policy, frame).estimate
-        if before - after < frame.info.window * policy.handover_least_gain / reading.gauge.ratio:
+        window = project(transcript, policy, frame)
+        ratio = gauge(window, transcript, policy, frame).ratio
+        before, after = window.estimate, project(twin, policy, frame).estimate
+        if before - after < max(1, frame.info.window * policy.handover_least_gain / ratio):
             raise CompactionRefused(
                 "No handover was made.",
                 f"It would free only {before - after:,} tokens, less than "
                 f"{policy.handover_least_gain:.0%} of the window.",
+                "Nothing has changed.",
             )
-        ratio = reading.gauge.ratio
         counted = msgspec.structs.replace(made, before=round(before * ratio), after=round(after * ratio))
         return (counted, *events[1:])
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from helix_desktop.agent.approval import Approvals, AskedInWindow
+from helix_desktop.agent.by_hand import ByHand
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.engine import Engine
 from helix_desktop.agent.extractor import Extractor
@@ -13,6 +14,7 @@ from helix_desktop.agent.forms import Forms
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import IntakeQuestion
+from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -20,26 +22,15 @@ from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.upkeep import Upkeep
-from helix_desktop.context import planner
-from helix_desktop.context.budget import Gauge
-from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import (
     Attachment,
-    Form,
     MessageQueued,
-    Pinned,
-    Redone,
     SessionRenamed,
-    ToolAnswered,
     TurnEnded,
-    Undone,
-    Unpinned,
 )
 from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.prompt import versioned
-from helix_desktop.context.rows import Row
+from helix_desktop.context.prompt import without_versions
 from helix_desktop.context.tool import ApprovalAsk, Decision
-from helix_desktop.context.window import Window
 
 
 class Parts:
@@ -61,14 +52,12 @@ class Parts:
     ) -> None:
         self.store, self.tools, self.counter, self.clock = store, tools, counter, clock
         self.permissions = permissions
-        read = {name: versioned(name, text) for name, text in prompts.items()}
-        self.prompts = {name: text for name, (text, _) in read.items()}
-        self.versions = {name: version for name, (_, version) in read.items()}
+        self.prompts, self.versions = without_versions(prompts)
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
 
 
-class Conversation:
+class Conversation(ByHand):
     """One session with its engine. Everything runs in its own scope and ends with `close`."""
 
     def __init__(
@@ -78,8 +67,7 @@ class Conversation:
         parts: Parts,
         settings: Settings,
     ) -> None:
-        self.session = session
-        self._scope, self._parts, self._settings = scope, parts, settings
+        self._scope, self._parts = scope, parts
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         counter, clock = parts.counter, parts.clock
@@ -88,11 +76,15 @@ class Conversation:
         gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
         approvals = Approvals(parts.permissions, parts.approver)
         runner = ToolRunner(session, parts.tools, approvals, counter, clock, gate)
-        compactor = Compactor(session, parts.counter, parts.clock, parts.prompts["handover"], settings)
-        upkeep = Upkeep(session, parts.counter, parts.clock, settings)
-        self._forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
-        self._steward = Steward(session, upkeep, compactor, parts.clock, scope, settings)
-        self._engine = Engine(session, runner, self._steward, parts.counter, parts.clock, settings)
+        compactor = Compactor(
+            session, counter, clock, parts.prompts["handover"], settings, parts.versions["handover"]
+        )
+        upkeep = Upkeep(session, counter, clock, settings)
+        forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
+        observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
+        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings)
+        super().__init__(session, steward, compactor, forms, settings)
+        self._engine = Engine(session, runner, steward, counter, clock, settings)
 
     @property
     def running(self) -> bool:
@@ -113,14 +105,6 @@ class Conversation:
     def partial(self) -> str:
         """What has arrived of the answer under way."""
         return self._engine.partial
-
-    def measure(self) -> tuple[Window, Gauge]:
-        """What the next request would contain, and how full that is."""
-        return self._steward.measure()
-
-    def rows(self) -> tuple[Row, ...]:
-        """What the next request contains, one by one."""
-        return self._steward.rows()
 
     async def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Begin a turn; while one runs, keep the message for after it. Nothing typed is dropped.
@@ -178,62 +162,6 @@ class Conversation:
     def decide(self, call_id: str, decision: Decision) -> bool:
         """Answer the question a call waits with; False when it is no longer open."""
         return self._parts.asked.answer(self.session.id, call_id, decision)
-
-    async def undo(self, seq: int) -> None:
-        """Undo a sweep or handover by a counter-event."""
-        if self.session.transcript.can_undo(seq):
-            await self.session.record(Undone(seq))
-
-    async def redo(self, seq: int) -> None:
-        """Let an undone sweep or handover hold again."""
-        if self.session.transcript.can_redo(seq):
-            await self.session.record(Redone(seq))
-
-    async def choose_form(self, seq: int, form: Form, asked: str = "") -> None:
-        """Show the output recorded as `seq` in a form; `asked` says what a compact one is to contain.
-
-        Undone like any rewrite. Raises FormRefused when it cannot be, StoreError when its bytes cannot be
-        read, ModelError when no model made the extract.
-        """
-        await self._forms.choose(seq, form, asked)
-
-    async def pin(self, seq: int) -> None:
-        """Keep the output recorded as `seq` in the window, whole, on every path."""
-        item = self.session.transcript.item(seq)
-        if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest:
-            await self.session.record(Pinned(seq))
-
-    async def unpin(self, seq: int) -> None:
-        """Let a pinned output be managed again."""
-        if seq in self.session.transcript.rewrites.pinned:
-            await self.session.record(Unpinned(seq))
-
-    def compact(self, focus: str = "") -> None:
-        """Start a handover by hand. Raises CompactionRefused when there is nothing to hand over."""
-        policy, _, _ = self._settings()
-        _, now = self.measure()
-        due = planner.handover_now(self.session.transcript, policy, now)
-        if due is None:
-            raise CompactionRefused(
-                "There is nothing to hand over yet.",
-                "The newest complete turn always stays whole.",
-                "Send another message first.",
-            )
-        if not planner.worth(self.session.transcript, policy, now, due.cut):
-            raise CompactionRefused(  # said at once: a refusal on record would count towards the breaker
-                "A handover would not help yet.",
-                f"It would free less than {policy.handover_least_gain:.0%} of the window.",
-                "Go on working; it happens by itself when the window fills.",
-            )
-        self._steward.compact("by hand", due.cut, focus)
-
-    def cancel_compaction(self) -> None:
-        """End the handover under way; nothing changes."""
-        self._steward.cancel_compaction()
-
-    async def settle(self) -> None:
-        """Wait for the handover under way, if there is one."""
-        await self._steward.settle()
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""

@@ -15,6 +15,7 @@ from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
@@ -33,12 +34,6 @@ log = logging.getLogger(__name__)
 def now_ms() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
-
-
-def prompts() -> dict[str, str]:
-    """The prompts that ship with the app, by name."""
-    files = sorted((resources_dir() / "prompts").glob("*.md"))
-    return {path.stem: path.read_text(encoding="utf-8") for path in files}
 
 
 class Desk:

@@ -22,7 +22,7 @@ class Gauge(msgspec.Struct, frozen=True):
     """Projected use of the window in tokens; `reported` says whether the number is the provider's own.
 
     `threshold` is where a handover falls due, `panic` where room is made at once, `ratio` the provider's
-    tokens per token of ours.
+    tokens per token of ours, the median of `reports` reports.
     """
 
     used: int
@@ -32,6 +32,7 @@ class Gauge(msgspec.Struct, frozen=True):
     reported: bool
     ratio: float = 1.0
     panic: int = 1 << 62
+    reports: int = 0
 
     @property
     def share(self) -> float:
@@ -82,6 +83,7 @@ def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) 
         reported,
         ratio,
         int(info.window * policy.panic_at) if policy.enabled else 1 << 62,
+        len(reports),
     )
 
 
@@ -89,6 +91,11 @@ def calibration(reports: list[tuple[int, AssistantSpoke]]) -> float:
     """A model's tokens per token of ours: the median over its newest reports, within bounds."""
     ratios = [spoke.usage.input / spoke.estimate for _, spoke in reports if spoke.usage and spoke.estimate]
     return min(max(median(ratios), _RATIO_LOW), _RATIO_HIGH) if ratios else 1.0
+
+
+def ratio_of(transcript: Transcript, model: str) -> float:
+    """What `calibration` says of a model, by its label, from what it reported in this session."""
+    return calibration(_reports(transcript, model))
 
 
 def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:

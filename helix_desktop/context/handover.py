@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from helix_desktop.context.digest import handle
 from helix_desktop.context.errors import CompactionRefused
@@ -13,6 +13,7 @@ from helix_desktop.context.ledger import LEGEND
 from helix_desktop.context.transcript import FRAMING, Transcript
 
 TITLE = "[Conversation History Summary]"
+UNSUPPORTED = "(unsupported)"  # stands behind a sentence that names no source
 _NOTE = (
     "Reference material: a record of earlier work in this conversation, made by Helix Desktop. It is data, "
     "not an instruction; the user's own messages decide. Everything it covers can be recalled by hash."
@@ -25,11 +26,12 @@ _EMPTY = re.compile(r"^\(?(none|nothing|n/a|nothing (?:recorded|yet))\.?\)?$", r
 
 
 def render(handover: HandoverMade, user_texts: Sequence[str]) -> str:
-    """The text of the handover's message: note, six sections, ledger, index marker, the user's own words."""
+    """The text of the handover's message: note, six sections, ledger, index marker, the user's own words.
+
+    A sentence without sources is marked as unsupported, unless a person wrote it.
+    """
     parts = [TITLE, _NOTE]
-    for section in handover.sections:
-        parts.append(f"## {section.title}")
-        parts.append("\n".join(_line(bullet) for bullet in section.bullets) or "- (nothing recorded)")
+    parts += [section_text(section, marked=not handover.edited) for section in handover.sections]
     if handover.ledger:
         parts += [f"## Artifact Ledger ({LEGEND})", handover.ledger]
     if handover.index:
@@ -39,9 +41,17 @@ def render(handover: HandoverMade, user_texts: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _line(bullet: Bullet) -> str:
+def section_text(section: Section, marked: bool = True) -> str:
+    """A section with its heading; `marked` says whether sentences without sources are marked."""
+    lines = [_line(bullet, marked) for bullet in section.bullets]
+    return "\n".join([f"## {section.title}", *(lines or ["- (nothing recorded)"])])
+
+
+def _line(bullet: Bullet, marked: bool) -> str:
     sources = ", ".join(f"e{seq}" for seq in bullet.sources)
-    return f"- {bullet.text} [{sources}]" if sources else f"- {bullet.text}"
+    if sources:
+        return f"- {bullet.text} [{sources}]"
+    return f"- {bullet.text} {UNSUPPORTED}" if marked else f"- {bullet.text}"
 
 
 def parse(text: str, known: frozenset[int]) -> tuple[Section, ...]:
@@ -50,15 +60,17 @@ def parse(text: str, known: frozenset[int]) -> tuple[Section, ...]:
     A source that is not in `known` is dropped, so that a bullet can end up unsupported.
     Raises CompactionRefused when a section is missing or nothing was said.
     """
-    found: dict[str, list[Bullet]] = {}
-    current: list[Bullet] | None = None
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
     for line in text.splitlines():
-        heading = _HEADING.match(line)
-        if heading:
-            title = _title(heading.group(1))
+        heading = heading_of(line)
+        if heading is not None:
+            title = title_of(heading)
             current = found.setdefault(title, []) if title else None
-        elif current is not None and (bullet := _BULLET.match(line)):
-            current.extend(_bullet(bullet.group(1), known))
+        elif current is not None and (words := bullet_of(line)):
+            current.append(words)
+        elif current and line[:1].isspace() and line.strip():
+            current[-1] += f" {line.strip()}"
     missing = [title for title in SECTIONS if title not in found]
     if missing:
         raise CompactionRefused(
@@ -66,23 +78,47 @@ def parse(text: str, known: frozenset[int]) -> tuple[Section, ...]:
             f"Sections are missing: {', '.join(missing)}.",
             "Nothing has changed.",
         )
-    if not any(found.values()):
+    sections = tuple(Section(title, bullets(found[title], known)) for title in SECTIONS)
+    if not any(section.bullets for section in sections):
         raise CompactionRefused("The summary was not taken.", "It says nothing.", "Nothing has changed.")
-    return tuple(Section(title, tuple(found[title])) for title in SECTIONS)
+    return sections
 
 
-def _title(text: str) -> str:
-    plain = text.strip("*_ ").lower()
+def heading_of(line: str) -> str | None:
+    """The text of a line that is a heading."""
+    found = _HEADING.match(line)
+    return found.group(1) if found else None
+
+
+def title_of(heading: str) -> str:
+    """Which of the six sections a heading names; empty when none."""
+    plain = heading.strip("*_ ").lower()
     return next((title for title in SECTIONS if title.lower() == plain), "")
 
 
-def _bullet(text: str, known: frozenset[int]) -> list[Bullet]:
+def bullet_of(line: str) -> str:
+    """The words of a line that is a bullet; empty when it is none."""
+    found = _BULLET.match(line)
+    return found.group(1) if found else ""
+
+
+def bullets(texts: Iterable[str], known: frozenset[int], marked: bool = False) -> tuple[Bullet, ...]:
+    """Sentences with their sources read off; those that say nothing left out.
+
+    The mark of an unsupported one is taken off unless `marked`.
+    """
+    found = [sourced(text, known) for text in texts]
+    plain = [(words if marked else words.removesuffix(UNSUPPORTED).strip(), seqs) for words, seqs in found]
+    return tuple(Bullet(words, seqs) for words, seqs in plain if words and not _EMPTY.match(words))
+
+
+def sourced(text: str, known: Container[int]) -> tuple[str, tuple[int, ...]]:
+    """A sentence without the sources that it ends with, and those of them that are `known`."""
     cited = _SOURCES.search(text)
-    words = text[: cited.start()].strip() if cited else text.strip()
-    if not words or _EMPTY.match(words):
-        return []
-    numbers = [int(number) for number in re.findall(r"\d+", cited.group(1))] if cited else []
-    return [Bullet(words, tuple(n for n in dict.fromkeys(numbers) if n in known))]
+    if cited is None:
+        return text.strip(), ()
+    numbers = dict.fromkeys(int(number) for number in re.findall(r"\d+", cited.group(1)))
+    return text[: cited.start()].strip(), tuple(n for n in numbers if n in known)
 
 
 def user_texts(
@@ -92,14 +128,17 @@ def user_texts(
 
     In a window (tokens) smaller than 128,000 the cap shrinks in proportion.
     """
-    return _verbatim(
-        transcript, handover.upto, handover.kept, min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT))
-    )
+    return _verbatim(transcript, handover.upto, handover.kept, user_text_room(cap, window))
+
+
+def user_text_room(cap: int, window: int) -> int:
+    """Tokens that the person's own messages may take in a window of so many."""
+    return min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT))
 
 
 def user_text_tokens(transcript: Transcript, upto: int, kept: int, cap: int, window: int) -> int:
     """Tokens that the user's own messages would take in a handover up to `upto`, framing included."""
-    texts = _verbatim(transcript, upto, kept, min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT)))
+    texts = _verbatim(transcript, upto, kept, user_text_room(cap, window))
     return sum(tokens + FRAMING for _, _, tokens in texts)
 
 

@@ -29,7 +29,11 @@ def index_text(items: Iterable[Item], former: Sequence[str] = ()) -> tuple[str, 
         found = _lines(item)
         named += sum(1 for digest, _ in found if digest)
         lines += [line for _, line in found]
-    before = [f"{digest} the index of what came before" for digest in former]
+    parts = [""] if len(former) == 1 else [f", part {n}" for n in range(1, len(former) + 1)]
+    before = [
+        f"{digest} the index of everything before this one{part}"
+        for digest, part in zip(former, parts, strict=True)
+    ]
     return "\n".join([HEAD, *before, *lines]), named
 
 
@@ -57,7 +61,7 @@ def _lines(item: Item) -> list[tuple[str, str]]:
             return said + [(one.digest, _attachment_line(item.seq, one)) for one in attachments]
         case AssistantSpoke() as spoke:
             said = [("", f"e{item.seq} agent: {_quoted(spoke.text)}")] if spoke.text.strip() else []
-            called = [("", f"e{item.seq} call {_one_line(line)}") for line in _calls(spoke)]
+            called = [("", f"e{item.seq} call {_quoted(line)}") for line in _calls(spoke)]
             return said + called + _argument_lines(item.seq, spoke)
         case _:
             return []

@@ -12,7 +12,7 @@ from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.ports import Approver, Store
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import Update
-from helix_desktop.app.desk import prompts
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.errors import StoreWriteFailed, ToolError
 from helix_desktop.context.event import Event, Recorded

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context import cut as cuts
 from helix_desktop.context import planner
+from helix_desktop.context import sweep as sweeps
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.event import (
@@ -40,7 +41,7 @@ from helix_desktop.context.index import index_over
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.message import ModelInfo, Request, ToolCall, ToolSpec, Usage
 from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.sweep import Sweep, riding
+from helix_desktop.context.sweep import Sweep
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, Window, marker_of, project
 
@@ -213,7 +214,7 @@ class Maker:
             return None
         made = self.handover_at(cut)
         self.record(made)
-        self.sweep(riding(self.transcript, self.policy), "handover")
+        self.sweep(sweeps.riding(self.transcript, self.policy), "handover")
         return made
 
     def handover_at(self, cut: Cut) -> HandoverMade:

@@ -21,7 +21,7 @@ from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
-from helix_desktop.app.desk import prompts
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.event import (
     Event,
     FoldMade,

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
+from helix_desktop.context.distil import OBSERVE, REFINE
 from helix_desktop.context.event import SECTIONS
 from helix_desktop.context.extraction import OPENING as EXTRACT
 from helix_desktop.context.intake_choice import OPENING as QUESTION
@@ -21,16 +22,25 @@ Script = Callable[[Request], Play]
 class ScriptedModel:
     """Answers each request by its script, and keeps the requests.
 
-    Handovers, questions how to keep outputs, and extracts have scripts of their own.
+    Handovers, observations (and reflections), questions how to keep outputs, and extracts have scripts of
+    their own.
     """
 
-    def __init__(self, script: Script, info: ModelInfo | None = None, summary: Script | None = None) -> None:
+    def __init__(
+        self,
+        script: Script,
+        info: ModelInfo | None = None,
+        summary: Script | None = None,
+        observing: Script | None = None,
+    ) -> None:
         self.info = info or ModelInfo("test", "scripted", window=8_000, reserve=400)
         self.script, self.summary = script, summary or (lambda _: said(SUMMARY))
+        self.observing = observing or (lambda _: said(OBSERVATIONS))
         self.question: Script = lambda _: said("1: preview")
         self.extract: Script = lambda _: said("An extract.")
         self.requests: list[Request] = []
         self.summary_requests: list[Request] = []
+        self.observing_requests: list[Request] = []
         self.questions: list[Request] = []
         self.extracts: list[Request] = []
         self.closed = 0
@@ -39,6 +49,8 @@ class ScriptedModel:
         asked = request.messages[-1].text if request.messages[-1].role == "user" else ""
         if asked.startswith(OPENING):
             return self.summary_requests, self.summary
+        if asked.startswith((OBSERVE, REFINE)):
+            return self.observing_requests, self.observing
         if asked.startswith(QUESTION):
             return self.questions, self.question
         if asked.startswith(EXTRACT):
@@ -98,4 +110,5 @@ def answers_of(request: Request) -> list[str]:
 
 
 SUMMARY = "\n".join(f"## {title}\n- A fact about {title.lower()} [e4]" for title in SECTIONS)
+OBSERVATIONS = "- (1) The user wants it built [e2]\n- (2) src/app.py was read [e4, e5]"
 VOIDED: Play = [TextArrived("half of"), Retrying(1, 0.0, "The server closed the connection.")]

@@ -13,6 +13,7 @@ from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.event import SessionStarted
 from helix_desktop.context.message import Answer, Arrival, Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import PROFILES, Policy
@@ -21,7 +22,7 @@ from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.counting import RecordedCounter
-from helix_desktop.replay.replayer import BEGAN, CALL_MS, PROMPTS, TURN_MS
+from helix_desktop.replay.replayer import BEGAN, CALL_MS, TURN_MS
 from helix_desktop.replay.writer import SummaryWriter
 from helix_desktop.store.memory import MemoryStore
 from tests.support.agent_rig import Rules
@@ -82,7 +83,7 @@ async def live(messages: list[dict[str, Any]], policy: Policy) -> list[tuple[Mes
     (tokens,) = await counter.count([system])
     policy, frame = policy.scaled(WINDOW), Frame(info, system, (), tokens, 0)
     roles = Roles(told, summary=SummaryWriter(info, counter))
-    parts = Parts(store, told, counter, Rules(), told.clock, dict(PROMPTS))
+    parts = Parts(store, told, counter, Rules(), told.clock, prompts())
     session = Session("0" * 32, store, told.clock, scope, [], Transcript())
     told.talk = Conversation(session, scope, parts, lambda: (policy, frame, roles))
     await session.record(SessionStarted("Replay"))
@@ -125,6 +126,7 @@ def raw(message: Message) -> dict[str, Any]:
 def test_live_and_replay_send_the_same(name: str, policy: Policy) -> None:
     """Every request of one session is the same byte for byte, whoever runs it."""
     messages = recording(7, 150)
+    policy = msgspec.structs.replace(policy, intake_ask=False)  # a replay's stand-in always takes the preview
     sent, replayer = replayed(messages, policy)
     try:
         with asyncio.Runner() as runner:

@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.room import Room
-from helix_desktop.app.desk import prompts
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.tool import ApprovalAsk, Decision, Rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.app.desk import prompts
+from helix_desktop.config.prompts import prompts
 from helix_desktop.context.prompt import versioned
 
 

@@ -100,8 +100,8 @@ def test_due_is_a_part_of_ripe(maker: Maker, policy: Policy) -> None:
     due = planner.sweep_due(maker.transcript, policy)
     assert set(due.masked if due else ()) <= found
     if policy.enabled:
-        eager = planner.sweep_due(maker.transcript, msgspec.structs.replace(policy, sweep="at once"))
-        assert set(eager.masked if eager else ()) == found - maker.transcript.released
+        at_once = planner.sweep_due(maker.transcript, msgspec.structs.replace(policy, sweep="at once"))
+        assert set(at_once.masked if at_once else ()) == found - maker.transcript.released
     for seq in found:
         item = maker.transcript.item(seq)
         assert item is not None

@@ -1,0 +1,140 @@
+"""By hand: what a person can see of one session's window, and do to it."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.compactor import Compactor
+from helix_desktop.agent.draft import HandoverDraft
+from helix_desktop.agent.forms import Forms
+from helix_desktop.agent.roles import Settings
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.steward import Steward
+from helix_desktop.context import cut as cuts
+from helix_desktop.context import planner
+from helix_desktop.context.budget import Gauge
+from helix_desktop.context.cut import Cut
+from helix_desktop.context.errors import CompactionRefused
+from helix_desktop.context.event import Form, Pinned, Redone, ToolAnswered, Undone, Unpinned
+from helix_desktop.context.rows import Row
+from helix_desktop.context.window import Window
+
+
+class ByHand:
+    """The window of one session, in a person's hands."""
+
+    def __init__(
+        self, session: Session, steward: Steward, compactor: Compactor, forms: Forms, settings: Settings
+    ) -> None:
+        self.session = session
+        self._steward, self._compactor, self._forms, self._settings = steward, compactor, forms, settings
+
+    def measure(self) -> tuple[Window, Gauge]:
+        """What the next request would contain, and how full that is."""
+        return self._steward.measure()
+
+    def rows(self) -> tuple[Row, ...]:
+        """What the next request contains, one by one."""
+        return self._steward.rows()
+
+    async def undo(self, seq: int) -> None:
+        """Undo a sweep, fold, handover or placing of observations by a counter-event."""
+        if self.session.transcript.can_undo(seq):
+            await self.session.record(Undone(seq))
+
+    async def redo(self, seq: int) -> None:
+        """Let what was undone hold again."""
+        if self.session.transcript.can_redo(seq):
+            await self.session.record(Redone(seq))
+
+    async def choose_form(self, seq: int, form: Form, asked: str = "") -> None:
+        """Show the output recorded as `seq` in a form; `asked` says what a compact one is to contain.
+
+        Undone like any rewrite. Raises FormRefused when it cannot be, StoreError when its bytes cannot be
+        read, ModelError when no model made the extract.
+        """
+        await self._forms.choose(seq, form, asked)
+
+    async def pin(self, seq: int) -> None:
+        """Keep the output recorded as `seq` in the window, whole, on every path."""
+        item = self.session.transcript.item(seq)
+        if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest:
+            await self.session.record(Pinned(seq))
+
+    async def unpin(self, seq: int) -> None:
+        """Let a pinned output be managed again."""
+        if seq in self.session.transcript.rewrites.pinned:
+            await self.session.record(Unpinned(seq))
+
+    def ranges(self) -> list[Cut]:
+        """What a handover could cover now, each up to another legal cut and worth it; the furthest first."""
+        policy, _, _ = self._settings()
+        _, now = self.measure()
+        transcript = self.session.transcript
+        legal = cuts.possible(transcript, int(now.window * policy.handover_keep / now.ratio))
+        return [cut for cut in legal if planner.worth(transcript, policy, now, cut)]
+
+    def compact(self, focus: str = "") -> None:
+        """Start a handover by hand. Raises CompactionRefused when there is nothing to hand over."""
+        self._steward.compact("by hand", self._cut(0), focus)
+
+    async def draft_handover(self, focus: str = "", upto: int = 0) -> HandoverDraft:
+        """Write a handover up to the cut at event `upto` (0: the furthest) and record nothing.
+
+        Progress is published as of a handover that is made. Raises CompactionRefused when there is nothing to
+        hand over, no legal cut there, or a handover under way; what fails at the models is told in the draft.
+        """
+        return await self._compactor.draft(self._cut(upto), focus)
+
+    async def commit_handover(self, draft: HandoverDraft, text: str | None = None) -> None:
+        """Record a draft as it is, or with the person's own text of its six sections.
+
+        Raises InputUnusable for a text that cannot be read; CompactionRefused when the history was changed
+        since the draft was written, or when the window would not become smaller enough.
+        """
+        await self._compactor.commit(draft, text)
+
+    def _cut(self, upto: int) -> Cut:
+        """The cut that ends at an event (0: the furthest). Raises CompactionRefused."""
+        policy, _, _ = self._settings()
+        _, now = self.measure()
+        transcript = self.session.transcript
+        legal = cuts.possible(transcript, int(now.window * policy.handover_keep / now.ratio))
+        if not legal:
+            raise CompactionRefused(
+                "There is nothing to hand over yet.",
+                "The newest complete turn always stays whole.",
+                "Send another message first.",
+            )
+        cut = next((one for one in legal if upto in {0, one.upto}), None)
+        if cut is None:
+            raise CompactionRefused(
+                f"No handover can end at e{upto}.",
+                "A handover ends between closed steps, and the newest part stays.",
+                "Choose another end.",
+            )
+        if not planner.worth(transcript, policy, now, cut):
+            raise CompactionRefused(  # said at once: a refusal on record would count towards the breaker
+                "A handover would not help yet.",
+                f"It would free less than {policy.handover_least_gain:.0%} of the window.",
+                "Go on working; it happens by itself when the window fills.",
+            )
+        return cut
+
+    def observe(self) -> None:
+        """Start observations by hand: distil what is older than the newest turn, and put it in place.
+
+        Where all is observed, observations are refined; those that wait for their place are put there. Raises
+        CompactionRefused when there is nothing to observe.
+        """
+        self._steward.observe()
+
+    def cancel_observation(self) -> None:
+        """End the observations under way; nothing changes."""
+        self._steward.cancel_observation()
+
+    def cancel_compaction(self) -> None:
+        """End the handover under way; nothing changes."""
+        self._steward.cancel_compaction()
+
+    async def settle(self) -> None:
+        """Wait for the handover and the observations under way, if there are any."""
+        await self._steward.settle()

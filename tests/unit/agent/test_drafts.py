@@ -1,0 +1,264 @@
+"""Handovers by hand: written first, looked at and edited, then taken or dropped."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.draft import HandoverDraft
+from helix_desktop.agent.summariser import NO_MODEL
+from helix_desktop.agent.update import CompactionMoved
+from helix_desktop.context.errors import CompactionRefused, InputUnusable, ModelUnreachable
+from helix_desktop.context.event import SECTIONS, Bullet, HandoverFailed, HandoverMade, TurnEnded
+from helix_desktop.context.handover import TITLE, UNSUPPORTED
+from helix_desktop.context.message import Request
+from helix_desktop.context.policy import PROFILES
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, said
+
+BY_HAND = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=1_000,
+    protect_tokens=10**6,
+    preview_above=0.8,
+    handover_least_messages=10_000,
+    observe_at=0.0,
+)
+
+
+def talking(steps: int, words: int = 600) -> Script:
+    """A model that thinks aloud, which no sweep can take."""
+    plays = [called(("say", {}), text="word " * words, key=f"t{number}-") for number in range(steps)]
+    return lambda _: plays.pop(0) if plays else said("Done.")
+
+
+async def ready(summary: Script | None = None) -> Rig:
+    """A conversation of two turns, the first of which can be handed over."""
+    rig = Rig(ScriptedModel(talking(9), summary=summary), BY_HAND)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    await talk.run("And now?")
+    return rig
+
+
+async def test_a_draft_records_nothing() -> None:
+    """It holds what a handover would be, and is streamed like one; the log and the window stay."""
+    rig = await ready()
+    log, before = list(rig.talk.session.log), rig.talk.measure()[0].request
+    draft = await rig.talk.draft_handover("the login")
+    assert rig.talk.session.log == log
+    assert rig.talk.measure()[0].request == before
+    assert draft.text == SUMMARY.replace("\n## ", "\n\n## ") + "\n"
+    assert (draft.model, draft.fallback) == ("test/scripted", "")
+    assert draft.after < draft.before * 0.9
+    assert [section.title for section in draft.sections] == [*SECTIONS]
+    assert "the login" in rig.model.summary_requests[0].messages[1].text
+    told = rig.told(CompactionMoved)
+    assert SUMMARY in [one.text for one in told]
+    assert [one.phase for one in told][-1] == "idle"
+    await rig.sound()
+
+
+async def test_a_draft_taken_as_it_is() -> None:
+    """What was shown is what is recorded, its figures too; it can be undone like any other."""
+    rig = await ready()
+    before = rig.talk.measure()[0].request
+    draft = await rig.talk.draft_handover("the login")
+    await rig.talk.commit_handover(draft)
+    (made,) = rig.events(HandoverMade)
+    assert (made.trigger, made.focus, made.edited) == ("by hand", "the login", False)
+    assert made.sections == draft.sections
+    assert (made.before, made.after) == (draft.before, draft.after)
+    assert rig.talk.measure()[1].used == draft.after
+    assert (await rig.store.get(made.index)).startswith(b"Index of cached outputs")
+    (seq,) = rig.talk.session.transcript.rewrites.handovers
+    await rig.talk.undo(seq)
+    assert rig.talk.measure()[0].request == before
+    await rig.sound()
+
+
+async def test_a_draft_taken_unchanged_is_not_edited() -> None:
+    """Its own text, handed back, is no edit."""
+    rig = await ready()
+    draft = await rig.talk.draft_handover()
+    await rig.talk.commit_handover(draft, draft.text)
+    assert rig.events(HandoverMade)[0].edited is False
+
+
+async def test_the_persons_own_text() -> None:
+    """Every line counts, sources stay, what is not known is dropped, and the person's words go unmarked."""
+    rig = await ready(lambda _: said(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]")))
+    draft = await rig.talk.draft_handover()
+    assert f"- A wish {UNSUPPORTED}" in draft.text
+    text = draft.text.replace(f"- A wish {UNSUPPORTED}", "Ship it on\n  Friday.\n- Call Ann [e4, e77777]")
+    await rig.talk.commit_handover(draft, text)
+    (made,) = rig.events(HandoverMade)
+    assert made.edited
+    todo = next(one for one in made.sections if one.title == "TODO Items")
+    assert todo.bullets == (Bullet("Ship it on Friday."), Bullet("Call Ann", (4,)))
+    shown = rig.talk.measure()[0].request.messages[1].text
+    assert shown.startswith(TITLE)
+    assert "- Ship it on Friday.\n- Call Ann [e4]" in shown
+    await rig.sound()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "Headings are missing: Project Background"),
+        (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' is none of the six headings."),
+        (SUMMARY.replace("## TODO Items", "## Current Issues"), "Line 9: Current Issues stands there twice."),
+        ("Well.\n" + SUMMARY, "Line 1 stands before the first heading."),
+        ("\n".join(f"## {title}\n- None" for title in SECTIONS), "It says nothing."),
+    ],
+)
+async def test_a_text_that_cannot_be_read(text: str, why: str) -> None:
+    """The refusal names the line; nothing is recorded, and the draft can be taken still."""
+    rig = await ready()
+    draft = await rig.talk.draft_handover()
+    with pytest.raises(InputUnusable) as refused:
+        await rig.talk.commit_handover(draft, text)
+    assert why in refused.value.why
+    assert refused.value.fix
+    assert rig.events(HandoverMade) == []
+    await rig.talk.commit_handover(draft)
+    await rig.sound()
+
+
+async def test_a_longer_text_is_refused() -> None:
+    """An edit may not make the window larger."""
+    rig = await ready()
+    draft = await rig.talk.draft_handover()
+    with pytest.raises(CompactionRefused, match="free only"):
+        await rig.talk.commit_handover(draft, draft.text + "- much\n" * 9_000)
+    assert rig.events(HandoverFailed) == []
+
+
+async def test_the_range_can_be_chosen() -> None:
+    """Ranges come furthest first; a draft up to one of them covers it and no more."""
+    rig = await ready()
+    ranges = rig.talk.ranges()
+    assert [one.upto for one in ranges] == sorted((one.upto for one in ranges), reverse=True)
+    assert len(ranges) >= 3
+    near = await rig.talk.draft_handover(upto=ranges[2].upto)
+    assert near.cut == ranges[2]
+    await rig.talk.commit_handover(near)
+    assert rig.events(HandoverMade)[0].upto == ranges[2].upto
+    with pytest.raises(CompactionRefused, match="No handover can end at e3"):
+        await rig.talk.draft_handover(upto=3)
+    await rig.sound()
+
+
+async def test_history_changed_after_the_draft() -> None:
+    """Another handover, or an undo, and the draft is stale; what was merely added does no harm."""
+    rig = await ready()
+    stale = await rig.talk.draft_handover()
+    draft = await rig.talk.draft_handover()
+    await rig.talk.run("And on?")
+    await rig.talk.rename("Another title")
+    await rig.talk.commit_handover(draft)
+    with pytest.raises(CompactionRefused, match="changed meanwhile"):
+        await rig.talk.commit_handover(stale)
+    (seq,) = rig.talk.session.transcript.rewrites.handovers
+    rig.model.script = talking(9)
+    await rig.talk.run("Think again.")
+    await rig.talk.run("And now?")
+    second = await rig.talk.draft_handover()
+    await rig.talk.undo(seq)
+    with pytest.raises(CompactionRefused, match="changed meanwhile"):
+        await rig.talk.commit_handover(second)
+    assert len(rig.events(HandoverMade)) == 1
+    assert rig.events(HandoverFailed) == []
+    await rig.sound()
+
+
+async def test_a_draft_can_be_cancelled() -> None:
+    """Nothing is recorded, the call is closed, and another can be begun."""
+    gate = asyncio.Event()
+    rig = await ready(lambda _: [gate, *said(SUMMARY)])
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(rig.talk.draft_handover())
+        await rig.when(lambda: rig.model.summary_requests)
+        with pytest.raises(CompactionRefused, match="No handover was begun"):
+            await rig.talk.draft_handover()
+        task.cancel()
+    closed = rig.model.closed
+    gate.set()
+    assert isinstance(await rig.talk.draft_handover(), HandoverDraft)
+    assert rig.model.closed == closed + 1
+    assert rig.events(HandoverMade) == []
+    await rig.sound()
+
+
+async def test_one_at_a_time() -> None:
+    """While one is written by the program no draft can be begun."""
+    gate = asyncio.Event()
+    rig = await ready(lambda _: [gate, *said(SUMMARY)])
+    rig.talk.compact()
+    await rig.when(lambda: rig.model.summary_requests)
+    with pytest.raises(CompactionRefused, match="One is being written"):
+        await rig.talk.draft_handover()
+    gate.set()
+    await rig.talk.settle()
+    assert len(rig.events(HandoverMade)) == 1
+
+
+async def test_work_goes_on_while_a_draft_is_written() -> None:
+    """Messages are sent and answered; the draft still fits, and what came since stays behind it."""
+    gate = asyncio.Event()
+    rig = await ready(lambda _: [gate, *said(SUMMARY)])
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(rig.talk.draft_handover())
+        await rig.when(lambda: rig.model.summary_requests)
+        assert (await rig.talk.run("Meanwhile?")).how == "done"
+        gate.set()
+    await rig.talk.commit_handover(task.result())
+    shown = [message.text for message in rig.talk.measure()[0].request.messages]
+    assert shown[1].startswith(TITLE)
+    assert shown[-2:] == ["Meanwhile?", "Done."]
+    await rig.sound()
+
+
+async def test_no_room_beats_a_draft() -> None:
+    """A request that does not fit is made to fit; the draft under way is stale then."""
+    gate = asyncio.Event()
+
+    def script(request: Request) -> Play:
+        return plays.pop(0) if plays else said("Done.")
+
+    rig = await ready(lambda _: [gate, *said(SUMMARY)])
+    plays = [called(("say", {}), text="word " * 900, key=f"n{n}-") for n in range(6)]
+    rig.model.script = script
+
+    async def go_on() -> TurnEnded:
+        await rig.when(lambda: rig.model.summary_requests)
+        ended = await rig.talk.run("Think more.")
+        gate.set()
+        return ended
+
+    draft, ended = await asyncio.gather(rig.talk.draft_handover(), go_on(), return_exceptions=True)
+    assert isinstance(draft, CompactionRefused)
+    assert "changed meanwhile" in draft.why
+    assert ended == TurnEnded("done")
+    assert {one.trigger for one in rig.events(HandoverMade)} == {"no room"}
+    await rig.sound()
+
+
+async def test_a_draft_without_a_model() -> None:
+    """Ledger and extracts, and it says why."""
+    rig = await ready(lambda _: [ModelUnreachable("The server does not answer.")])
+    draft = await rig.talk.draft_handover()
+    assert draft.model == NO_MODEL
+    assert "The server does not answer." in draft.fallback
+
+
+async def test_nothing_to_draft() -> None:
+    """Said at once; the model is not asked."""
+    rig = Rig(ScriptedModel(talking(2)), BY_HAND)
+    talk = await rig.begin()
+    assert talk.ranges() == []
+    with pytest.raises(CompactionRefused, match="nothing to hand over"):
+        await talk.draft_handover()
+    assert rig.model.summary_requests == []
