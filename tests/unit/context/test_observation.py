@@ -365,7 +365,7 @@ def test_an_extract_keeps_what_matters() -> None:
     maker.record(REPLACE(base, name="edit_file", target="src/login.py"))
     maker.record(REPLACE(base, name="run_command", target="pytest", exit_code=1, ok=False))
     facts = distil.extracted(maker.transcript.items)
-    told = {one.priority: [] for one in facts}
+    told: dict[int, list[str]] = {one.priority: [] for one in facts}
     for one in facts:
         told[one.priority].append(one.text)
     assert any("Do task 0" in text for text in told[1])
