@@ -8,12 +8,13 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from helix_desktop.context.distil import OBSERVE, REFINE
-from helix_desktop.context.errors import ModelError
 from helix_desktop.context.event import SECTIONS
+from helix_desktop.context.extraction import OPENING as EXTRACT
+from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying, TextArrived, ToolCall
 from helix_desktop.context.summary import OPENING
 
-Play = Sequence[Arrival | ModelError | asyncio.Event]
+Play = Sequence[Arrival | Exception | asyncio.Event]
 """What one call does, in order: yields arrivals, raises an error, waits for an event."""
 Script = Callable[[Request], Play]
 
@@ -21,7 +22,8 @@ Script = Callable[[Request], Play]
 class ScriptedModel:
     """Answers each request by its script, and keeps the requests.
 
-    Handovers have a script of their own, and so have observations and reflections.
+    Handovers, observations (and reflections), questions how to keep outputs, and extracts have scripts of
+    their own.
     """
 
     def __init__(
@@ -34,17 +36,35 @@ class ScriptedModel:
         self.info = info or ModelInfo("test", "scripted", window=8_000, reserve=400)
         self.script, self.summary = script, summary or (lambda _: said(SUMMARY))
         self.observing = observing or (lambda _: said(OBSERVATIONS))
+        self.question: Script = lambda _: said("1: preview")
+        self.extract: Script = lambda _: said("An extract.")
         self.requests: list[Request] = []
         self.summary_requests: list[Request] = []
         self.observing_requests: list[Request] = []
+        self.questions: list[Request] = []
+        self.extracts: list[Request] = []
         self.closed = 0
+
+    def _kind(self, request: Request) -> tuple[list[Request], Script]:
+        asked = request.messages[-1].text if request.messages[-1].role == "user" else ""
+        if asked.startswith(OPENING):
+            return self.summary_requests, self.summary
+        if asked.startswith((OBSERVE, REFINE)):
+            return self.observing_requests, self.observing
+        if asked.startswith(QUESTION):
+            return self.questions, self.question
+        if asked.startswith(EXTRACT):
+            return self.extracts, self.extract
+        return self.requests, self.script
 
     async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
         """Play the script for this request."""
+        kept, script = self._kind(request)
+        kept.append(request)
         try:
-            for part in self._play(request):
+            for part in script(request):
                 await asyncio.sleep(0)  # as a real stream, it gives way before each piece
-                if isinstance(part, ModelError):
+                if isinstance(part, Exception):
                     raise part
                 if isinstance(part, asyncio.Event):
                     await part.wait()
@@ -52,17 +72,6 @@ class ScriptedModel:
                 yield part
         finally:
             self.closed += 1
-
-    def _play(self, request: Request) -> Play:
-        asked = request.messages[-1].text
-        if asked.startswith(OPENING):
-            self.summary_requests.append(request)
-            return self.summary(request)
-        if asked.startswith((OBSERVE, REFINE)):
-            self.observing_requests.append(request)
-            return self.observing(request)
-        self.requests.append(request)
-        return self.script(request)
 
 
 class WordCounter:
