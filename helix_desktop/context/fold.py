@@ -10,7 +10,7 @@ from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSp
 from helix_desktop.context.layout import Block, Entry, Item
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import FRAMING, PINNED_LABEL, Transcript
 
 PHRASE = 8  # tokens that a call takes in a note, as measured on recorded sessions
 HEADER = 60  # tokens of a note's first line
@@ -123,8 +123,22 @@ def _gain_of(run: Sequence[_Old]) -> int:
 def _gain(transcript: Transcript, item: Item) -> int:
     if isinstance(item.event, UserSpoke):
         return FRAMING
+    if item.seq in transcript.rewrites.pinned:
+        return -PINNED_LABEL
     line = PHRASE if isinstance(item.event, ToolAnswered) else 2
     return max(0, transcript.shown_tokens(item) - item.words - line)
+
+
+def freed(transcript: Transcript, stretch: Fold, tokens: int) -> int:
+    """Tokens that a note of so many tokens frees in the place of a stretch; pinned outputs stay beside it."""
+    stood = 0
+    for entry in transcript.live():
+        if isinstance(entry, Item) and stretch.after < entry.seq <= stretch.upto:
+            pinned = entry.seq in transcript.rewrites.pinned
+            stood += -PINNED_LABEL if pinned else transcript.shown_tokens(entry)
+        elif isinstance(entry, Block) and stretch.after < entry.upto <= stretch.upto:
+            stood += transcript.shown_tokens(entry)
+    return stood - tokens - FRAMING
 
 
 def condense_due(transcript: Transcript, policy: Policy, window: int) -> Fold | None:
