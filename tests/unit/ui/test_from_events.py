@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.tool_rows import HEAD_LINES, TAIL_LINES
 from helix_desktop.ui.inspector.from_window import inspector_state, request_text, row_text
 from helix_desktop.ui.timeline.from_events import cards_of, points_of
 from helix_desktop.ui.timeline.rows import HandoverCard, MarkCard, SweepCard
-from tests.support.histories import Maker, histories, played, tokens
+from tests.support.histories import Maker, UNFOLDED, histories, played, policies, tokens, unfolded
 from tests.support.rewritten import choose, outputs, rewritten
 
 
@@ -117,7 +117,8 @@ def test_a_call_says_when_its_arguments_stand_as_markers(maker: Maker) -> None:
             sent = {one.id: one.arguments for one in message_of(entry, known).calls} if entry else {}
             assert row.arguments_cached == (call.id in sent and sent[call.id] != call.arguments)
             found += bool(row.arguments)
-    assert found == sum(bool(one.event.short) for one in maker.log if isinstance(one.event, AssistantSpoke))
+    spoken = [one.event for one in maker.log if isinstance(one.event, AssistantSpoke)]
+    assert found == sum(len(one.short) for one in spoken)
 
 
 @given(histories() | rewritten())
@@ -165,7 +166,7 @@ def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
         assert not count or shown[-1] == f"line {count - 1}"
 
 
-@given(histories())
+@given(histories(UNFOLDED, policies().map(unfolded)))
 def test_the_timeline_has_a_card_for_each_rewrite_newest_first(maker: Maker) -> None:
     known = maker.transcript
     cards = cards_of(maker.log, known)
