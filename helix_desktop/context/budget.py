@@ -22,7 +22,7 @@ class Gauge(msgspec.Struct, frozen=True):
     """Projected use of the window in tokens; `reported` says whether the number is the provider's own.
 
     `threshold` is where a handover falls due, `panic` where room is made at once, `ratio` the provider's
-    tokens per token of ours.
+    tokens per token of ours, the median of `reports` reports.
     """
 
     used: int
@@ -32,6 +32,7 @@ class Gauge(msgspec.Struct, frozen=True):
     reported: bool
     ratio: float = 1.0
     panic: int = 1 << 62
+    reports: int = 0
 
     @property
     def share(self) -> float:
@@ -82,6 +83,7 @@ def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) 
         reported,
         ratio,
         int(info.window * policy.panic_at) if policy.enabled else 1 << 62,
+        len(reports),
     )
 
 

@@ -67,7 +67,7 @@ class Question(QDialog):
 class TextQuestion(QDialog):
     """A sentence and one line of text to fill in; an empty text cannot be accepted."""
 
-    def __init__(self, parent: QWidget, what: str, text: str, accept: str) -> None:
+    def __init__(self, parent: QWidget, what: str, text: str, accept: str, why: str = "") -> None:
         """`text` stands in the field at first, selected; `accept` is the word on the button."""
         super().__init__(parent)
         self.setWindowTitle(what)
@@ -83,9 +83,11 @@ class TextQuestion(QDialog):
         cancel.clicked.connect(self.reject)
         self.field.textChanged.connect(lambda now: self._ok.setEnabled(bool(now.strip())))
         self._ok.setEnabled(bool(text.strip()))
-        title = label(what, "title", wrap=True)
+        words = column(label(what, "title", wrap=True), gap=5)
+        if why:
+            words.addWidget(label(why, "muted", wrap=True))
         self.setLayout(
-            column(title, self.field, 8, row(None, cancel, self._ok), margins=(20, 18, 20, 16), gap=10)
+            column(words, self.field, 8, row(None, cancel, self._ok), margins=(20, 18, 20, 16), gap=10)
         )
 
 
@@ -127,9 +129,11 @@ async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Seque
     return dialog.answer
 
 
-async def get_text(parent: QWidget, what: str, text: str = "", accept: str = "OK") -> str | None:
+async def get_text(
+    parent: QWidget, what: str, text: str = "", accept: str = "OK", why: str = ""
+) -> str | None:
     """Ask for one line of text, stripped; None when it was left with Esc or Cancel."""
-    dialog = TextQuestion(parent, what, text, accept)
+    dialog = TextQuestion(parent, what, text, accept, why)
     return dialog.field.text().strip() if await _finished(dialog) else None
 
 

@@ -43,6 +43,7 @@ class History(QObject):
         screens.cache.chat_requested.connect(lambda: window.show_page("chat"))
         screens.inspector.row_activated.connect(self.show_event)
         screens.inspector.row_text_requested.connect(self._show_row)
+        screens.inspector.pin_toggled.connect(self._pin)
         screens.inspector.preview_requested.connect(self.show_request)
         screens.inspector.compose_requested.connect(self._write)
         actions = window.commands
@@ -158,6 +159,13 @@ class History(QObject):
             self._screens.inspector.show_page(row.name, row_text(window, one.rows(), row.seq, row.kind))
 
         self._with(show)
+
+    def _pin(self, row: WindowRow) -> None:
+        def pin(one: Conversation) -> None:
+            work = one.unpin(row.seq) if row.kind == "pinned" else one.pin(row.seq)
+            self._do(work, "pin")
+
+        self._with(pin)
 
     def show_digest(self, digest: str) -> None:
         """Show an entry in the cache browser."""

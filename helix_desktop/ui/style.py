@@ -120,6 +120,12 @@ QPushButton[kind="segment"] { background: transparent; border: 2px solid transpa
 QPushButton[kind="segment"]:hover { color: $text; }
 QPushButton[kind="segment"]:checked { background: $segment_on; color: $text; font-weight: 600; }
 QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
+QPushButton[kind="filter"] { background: transparent; border: 1px solid $border; border-radius: 11px;
+    color: $muted; padding: 3px 10px; font-size: ${px12}px; font-weight: 500; }
+QPushButton[kind="filter"]:hover { color: $text; background: $hover; }
+QPushButton[kind="filter"]:checked { background: $accent_soft; border-color: $accent_soft;
+    color: $accent_text; }
+QPushButton[kind="filter"]:focus { border: 2px solid $accent; padding: 2px 9px; }
 QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent; border-radius: 8px;
     color: $muted;
     padding: 6px 10px; text-align: left; font-weight: 500; }

@@ -58,6 +58,10 @@ class Theme:
     seg_assistant: str
     seg_output: str
     seg_recalled: str
+    seg_observations: str
+    seg_fold: str
+    seg_pinned: str
+    seg_arguments: str
     seg_free: str
     code: CodeColors
 
@@ -93,12 +97,16 @@ LIGHT = Theme(
     scrollbar="#c9ced8",
     text_selection="#cfd4fb",
     seg_system="#5753d8",
-    seg_tools="#8b88ea",
+    seg_tools="#8380e6",
     seg_handover="#2f8fe0",
     seg_user="#d85f8a",
-    seg_assistant="#14a38b",
-    seg_output="#e39a2d",
+    seg_assistant="#129a84",
+    seg_output="#c47d12",
     seg_recalled="#b06fd0",
+    seg_observations="#4c8f2f",
+    seg_fold="#8a6d3b",
+    seg_pinned="#d4502a",
+    seg_arguments="#0e6f86",
     seg_free="#e3e6ec",
     code=CodeColors(
         keyword="#8039c9",
@@ -142,12 +150,16 @@ DARK = Theme(
     scrollbar="#3d4452",
     text_selection="#3a3d78",
     seg_system="#7f7cf5",
-    seg_tools="#5a57b8",
+    seg_tools="#6562c2",
     seg_handover="#4aa8f0",
     seg_user="#ec7fa6",
     seg_assistant="#35c2a8",
     seg_output="#f0b454",
     seg_recalled="#c48be6",
+    seg_observations="#8fcf62",
+    seg_fold="#a98a5c",
+    seg_pinned="#ff8a63",
+    seg_arguments="#2f9ab5",
     seg_free="#2b303a",
     code=CodeColors(
         keyword="#c39bf7",

@@ -8,13 +8,18 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
+from helix_desktop.context.event import Form
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import Ends, Original, ToolRow
 from helix_desktop.ui.chat.tool_rows import ends_of
+from helix_desktop.ui.dialogs import get_text
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.standing import Standings
 from helix_desktop.ui.work import Work
+
+_EXTRACT = "What should the extract contain?"
+_READS = "A model reads the whole output and keeps what you name. The original stays in the cache."
 
 
 class ToolCards(QObject):
@@ -37,7 +42,7 @@ class ToolCards(QObject):
         row, conversation = self._row(key), self._work.conversation
         if row is None or conversation is None:
             return
-        name, _, digest = deed.partition(":")
+        name, _, what = deed.partition(":")
         match name:
             case "pin":
                 self._intents.start(conversation.pin(row.answer), "pin")
@@ -46,9 +51,22 @@ class ToolCards(QObject):
             case "recall":
                 self._intents.start(self._history.recall(row.digest, 0, 0), "recall")
             case "cache" | "argument":
-                self._history.show_digest(digest or row.digest)
+                self._history.show_digest(what or row.digest)
+            case "form":
+                self._intents.start(self._choose(conversation, row, what), "choose form")
             case "timeline":
                 self._work.reveal(became(conversation.session.transcript, row.answer))
+
+    async def _choose(self, conversation: Conversation, row: ToolRow, what: str) -> None:
+        """Let the agent see an output in another form; an extract is asked for in the person's words."""
+        form: Form = "full" if what == "full" else "preview" if what == "preview" else "compact"
+        asked = ""
+        if form == "compact":
+            wanted = await get_text(self._work.screens.chat, _EXTRACT, row.asked, "Extract", _READS)
+            if wanted is None:
+                return
+            asked = wanted
+        await conversation.choose_form(row.answer, form, asked)
 
     async def _read(self, key: str, whole: bool) -> None:
         """Show the original of an output in its card: its ends, or all of it."""

@@ -10,7 +10,14 @@ from PySide6.QtCore import QObject, Qt, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import CallWaiting, CompactionMoved, Happened, TurnChanged, Update
+from helix_desktop.agent.update import (
+    CallWaiting,
+    CompactionMoved,
+    Happened,
+    IntakeMoved,
+    TurnChanged,
+    Update,
+)
 from helix_desktop.context import planner
 from helix_desktop.context.event import HandoverFailed, HandoverMade, TurnEnded, UserSpoke
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
@@ -24,7 +31,8 @@ from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
-from helix_desktop.ui.timeline.from_events import cards_of, points_of
+from helix_desktop.ui.timeline.from_events import cards_of
+from helix_desktop.ui.timeline.points import points_of
 from helix_desktop.ui.timeline.rows import Phase, RunningCard, TimelineState
 from helix_desktop.ui.timeline.view import Timeline
 
@@ -57,7 +65,7 @@ class Work(QObject):
         self.conversation: Conversation | None = None
         self.proposals: Sequence[str] = ()
         self._leave: Callable[[], None] = lambda: None
-        self._phase = CompactionMoved("idle")
+        self._phase, self._intake = CompactionMoved("idle"), ""
         self.chat = ChatPresenter(screens.chat.model, self._finished, self._asked)
         self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
@@ -83,8 +91,8 @@ class Work(QObject):
         self._leave()
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
-        self._phase = CompactionMoved("idle")
-        self._window.jobs.show_jobs([])
+        self._phase, self._intake = CompactionMoved("idle"), ""
+        self._show_jobs()
         self._screens.timeline.set_running(None)
         self._window.banners.remove(_BREAKER)
         self.cache.show(room, lambda: self.conversation.session.transcript if self.conversation else None)
@@ -105,6 +113,9 @@ class Work(QObject):
                 self.refresh_soon()
             case CompactionMoved() as moved:
                 self._show_phase(moved)
+            case IntakeMoved() as moved:
+                self._intake = moved.text
+                self._show_jobs()
             case CallWaiting():
                 self.refresh_soon()
             case Happened(recorded=recorded):
@@ -228,8 +239,15 @@ class Work(QObject):
         self._phase = moved
         card = self._running_card()
         self._screens.timeline.set_running(card)
-        words = f"Compacting · {card.phase}" if card else ""
-        self._window.jobs.show_jobs([JobRow("compaction", words, None, True)] if card else [])
+        self._show_jobs()
+
+    def _show_jobs(self) -> None:
+        card, jobs = self._running_card(), []
+        if card is not None:
+            jobs.append(JobRow("compaction", f"Compacting · {card.phase}", None, True))
+        if self._intake:
+            jobs.append(JobRow("intake", self._intake, None, False))
+        self._window.jobs.show_jobs(jobs)
 
     def _running_card(self) -> RunningCard | None:
         phase = _PHASES.get(self._phase.phase)

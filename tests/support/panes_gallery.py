@@ -24,7 +24,9 @@ from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.timeline.cards import SweepView
+from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
+from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.rows import RunningCard, TimelineState
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support import panes_samples as samples
@@ -113,6 +115,29 @@ async def timeline(scope: TaskScope, theme: Theme) -> QWidget:
     return _timeline(theme, samples.timeline(), 804, 1_500)
 
 
+async def timeline_long(scope: TaskScope, theme: Theme) -> QWidget:
+    """Every kind of card, with the filter; a note and facts unfolded."""
+    pane = _timeline(theme, samples.long_timeline(), 804, 2_700)
+    _unfold(pane)
+    return pane
+
+
+async def timeline_long_narrow(scope: TaskScope, theme: Theme) -> QWidget:
+    """The same in a narrow window."""
+    pane = _timeline(theme, samples.long_timeline(), 420, 3_600)
+    _unfold(pane)
+    return pane
+
+
+def _unfold(pane: Timeline) -> None:
+    note, facts = pane.card_widget(497), pane.card_widget(498)
+    if isinstance(note, FoldView):
+        note.note.head.setChecked(True)
+    if isinstance(facts, ObservationsView):
+        for part in facts.parts:
+            part.head.setChecked(True)
+
+
 async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
     """A compaction under way in a small window; hashes of a sweep unfolded."""
     running = RunningCard("Summarise", "## Current Issues\nHighlighting inside an open fence still lexes the")
@@ -122,7 +147,7 @@ async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
         sweep.unfold()
     head = pane.card_widget(492)
     if isinstance(head, HandoverView):
-        head.fold_head.setChecked(False)
+        head.opener.setChecked(False)
     return pane
 
 
@@ -179,6 +204,8 @@ SHOTS: tuple[Shot, ...] = (
     cache_empty,
     cache_no_match,
     timeline,
+    timeline_long,
+    timeline_long_narrow,
     timeline_small,
     timeline_empty,
     inspector,

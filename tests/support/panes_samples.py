@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.cache_browser.rows import (
     CACHE_STATES,
     CacheFilter,
@@ -12,13 +13,26 @@ from helix_desktop.ui.cache_browser.rows import (
     CacheTotals,
     passes,
 )
-from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, RowKind, Segment, WindowRow
+from helix_desktop.ui.inspector.from_window import levels_of
+from helix_desktop.ui.inspector.rows import (
+    CacheStats,
+    InspectorState,
+    RowKind,
+    Saving,
+    Segment,
+    WindowRow,
+)
 from helix_desktop.ui.timeline.rows import (
     Bullet,
     Card,
+    Fact,
     FailureCard,
+    FoldCard,
     HandoverCard,
     MarkCard,
+    ObservationsCard,
+    PersonCard,
+    PlacedCard,
     Point,
     PointKind,
     Section,
@@ -168,8 +182,68 @@ def timeline() -> TimelineState:
     return TimelineState(cards, points(), 14_600, 24_000)
 
 
-def points(turns: int = 120) -> tuple[Point, ...]:
-    """A window that fills, drops at sweeps a little, at handovers a lot."""
+_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")
+user: Long answers stall the chat view. Re-render only what changed.
+I looked at the renderer and at the last three traces.
+did: read_file src/helix/stream.py 18K, src/helix/ui/message_view.py; run_command pytest -q tests exit 1
+The whole message is parsed again for every token. I freeze the blocks that are finished.
+did: edit_file src/helix/stream.py; run_command pytest -q tests/test_stream.py"""
+
+
+def fold(number: int, seq: int, **changes: object) -> FoldCard:
+    """A fold of a session that works on a renderer."""
+    values: dict[str, object] = {
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "how": "fold", "steps": 28,
+        "before": 9_900, "after": 790, "first": 12, "last": 148, "text": _NOTE,
+        "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
+    }  # fmt: skip
+    return FoldCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+
+
+def observations(number: int, seq: int, **changes: object) -> ObservationsCard:
+    """Observations of the same session."""
+    facts = (
+        Fact(NOW_MS - 90_000_000, 1, "Tests must stay green; `pytest -q` is the check that counts.", (4,)),
+        Fact(NOW_MS - 90_000_000, 2, "`setMarkdown()` once per token cost 38 ms at 16 KB and grew with the "
+             "length of the message, which is why long answers stalled the view.", (14, 17)),
+        Fact(NOW_MS - 4_000_000, 2, "Finished blocks are frozen; only the open one is rebuilt.", (31,)),
+        Fact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", ()),
+    )  # fmt: skip
+    said = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
+    values: dict[str, object] = {
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "reflection": False,
+        "facts": facts, "before": 24_100, "after": 1_240, "messages": 46, "ledger": _LEDGER,
+        "quotes": (Bullet(said, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
+        "index_entries": 31, "model": "gpt-oss:20b", "duration_ms": 3_400,
+    }  # fmt: skip
+    return ObservationsCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+
+
+def long_timeline() -> TimelineState:
+    """Every kind of card."""
+    short, at = timeline(), NOW_MS - 9 * 60_000
+    cards: tuple[Card, ...] = (
+        observations(3, 498),
+        fold(4, 497),
+        SweepCard(496, at, 3, 4_400, "fold", ("ab" * 32, "cd" * 32), steps=2),
+        PersonCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · it stays in the window", 37),
+        PersonCard(494, at, "form", "You let the agent see run_command pytest -q whole · 12.4k tokens", 31),
+        *short.cards[:2],
+        PlacedCard(468, at, "Observations 2", 22_900, "level"),
+        observations(2, 466, placed=468, reflection=True, before=4_100, after=1_900),
+        fold(3, 464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
+        fold(2, 462, undone=True, steps=11),
+        fold(1, 460, how="truncate", steps=9, before=40_300, after=60, text=_NOTE.splitlines()[0]),
+        FailureCard(458, at, "No observations were made; nothing changed.", "The model said nothing.",
+                    "observations"),
+        observations(1, 456, placed=457, undone=True, fallback="The summary model's window is too small."),
+        *short.cards[2:],
+    )  # fmt: skip
+    return TimelineState(cards, points(kinds=("fold", "sweep", "observations")), 14_600, 24_000)
+
+
+def points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple[Point, ...]:
+    """A window that fills, drops a little at `kinds`, at handovers a lot."""
     used, found = 4_000, []
     for seq in range(1, turns):
         kind: PointKind = "turn"
@@ -177,7 +251,7 @@ def points(turns: int = 120) -> tuple[Point, ...]:
         if used > 20_400:
             used, kind = 8_400, "handover"
         elif seq % 23 == 0:
-            used, kind = round(used * 0.7), "sweep"
+            used, kind = round(used * 0.7), kinds[seq // 23 % len(kinds)]
         found.append(Point(seq, used, kind))
     return tuple(found)
 
@@ -188,6 +262,9 @@ _KINDS: tuple[tuple[RowKind, str, str, str], ...] = (
     ("output", "read_file src/helix/stream.py", "marker", "older than 10 steps; 4.1k tokens saved"),
     ("output", "run_command pytest -q tests/test_stream.py", "protected", "within the newest 8k tokens"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "asked for in step 31"),
+    ("arguments", "calls write_file", "arguments cached", "step 33"),
+    ("pinned", "read_file docs/DESIGN.md", "pinned", "you pinned it"),
+    ("output", "run_command pytest -q --maxfail=3", "preview", "step 35; the whole output is in the cache"),
 )
 
 
@@ -197,6 +274,8 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(0, "system", "System prompt", 1_120, "", "always first"),
         WindowRow(0, "tools", "7 tool schemas", 980, "", "what the agent can do"),
         WindowRow(210, "handover", "Handover 1", 2_300, "", "covers messages 1–46"),
+        WindowRow(211, "observations", "[Observations]", 1_240, "observed", "12 observations, up to e205"),
+        WindowRow(212, "fold", "Folded steps", 790, "note", "stands for 28 steps, e12 to e148"),
     )
     rest = []
     for at in range(count - len(head)):
@@ -210,15 +289,24 @@ def inspector(count: int = 42, used: int = 14_600, estimated: bool = False) -> I
     parts = (
         Segment("system", "System prompt", 1_120),
         Segment("tools", "Tools", 980),
-        Segment("handover", "Handover", 2_300),
-        Segment("user", "User", 640),
-        Segment("assistant", "Assistant", 2_960),
-        Segment("output", "Tool outputs", used - 1_120 - 980 - 2_300 - 640 - 2_960 - 1_100),
+        Segment("handover", "Handover", 1_300),
+        Segment("observations", "Observations", 1_240),
+        Segment("fold", "Folded steps", 790),
+        Segment("pinned", "Pinned", 610),
+        Segment("user", "You", 640),
+        Segment("assistant", "Agent", 1_960),
+        Segment("arguments", "Agent, arguments cached", 310),
+        Segment("output", "Tool outputs", used - 10_050),
         Segment("recalled", "Recalled", 1_100),
         Segment("reserve", "Reserved for the answer", 2_000),
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
-    sweeps = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
-    cache = CacheStats(312, 2_202_009, 640_000, 31, sum(sweeps), sweeps)
-    return InspectorState(used, 24_000, estimated, "reported by the provider", 0.85, 2_000, parts,
-                          window_rows(count), cache)  # fmt: skip
+    kinds: tuple[tuple[RowKind, str], ...] = (("output", "sweep"), ("fold", "fold"), ("handover", "handover"))
+    saved = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
+    savings = tuple(Saving(*kinds[at % len(kinds)], tokens) for at, tokens in enumerate(saved))
+    cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
+    return InspectorState(
+        used, 24_000, estimated, "reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
+        levels_of(PROFILES["balanced"]), "× 1.24 of our count, median of 5 reports",
+        "12 observations wait for a rewrite, a cold cache, or 38 % · 9.1k → 1.2k tokens",
+    )  # fmt: skip

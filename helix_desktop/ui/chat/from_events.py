@@ -12,6 +12,7 @@ from helix_desktop.context.event import (
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
+    OutputHeld,
     Pinned,
     Recorded,
     Redone,
@@ -63,6 +64,8 @@ class ChatRows:
                 rows = list(self._spoken(recorded, spoke))
             case ToolAnswered() as answer:
                 rows = [row for row in (self._tools.answered(recorded, answer, after),) if row]
+            case OutputHeld(answer=answer):
+                rows = [row for row in (self._tools.held(answer),) if row]
             case TurnEnded() as ended:
                 rows = _ended(recorded, ended)
             case HandoverFailed() | ObservationsFailed() as failed:

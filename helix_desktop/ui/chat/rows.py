@@ -70,7 +70,8 @@ class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
     They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
-    `arguments` the digests of large arguments, `original` what was read from the cache when it was asked for.
+    `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
+    for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand.
     """
 
     key: str
@@ -91,6 +92,9 @@ class ToolRow:
     form: Form = "full"
     asked: str = ""
     chosen: Chooser = "rule"
+    cost: str = ""
+    note: str = ""
+    choosing: bool = False
     arguments: tuple[str, ...] = ()
     arguments_cached: bool = False
     original: Original | None = None
@@ -186,6 +190,8 @@ def wants_original(row: ToolRow) -> bool:
 def tool_words(row: ToolRow) -> list[str]:
     """How a call went and where its output stands, each in a few words."""
     words: list[str] = [STATE_WORDS[row.state]]
+    if row.choosing:
+        words.append("its form is being chosen")
     if row.form != "full":
         words.append(row.form)
     if row.arguments_cached:

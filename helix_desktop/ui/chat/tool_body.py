@@ -41,11 +41,17 @@ def stands(row: ToolRow) -> str:
 
 
 def chosen(row: ToolRow) -> str:
-    """Who chose the shown form, and what was asked for in a compact one."""
-    if row.form == "full":
+    """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
+    if row.form == "full" and row.chosen == "rule":
         return ""
-    asked = f" Asked for: “{row.asked}”" if row.asked else ""
-    return f"{_CHOSE[row.chosen]}{asked}"
+    said = [_CHOSE[row.chosen]]
+    if row.asked:
+        said.append(f"Asked for: “{row.asked}”")
+    if row.note:
+        said.append(row.note)
+    if row.cost:
+        said.append(f"It took {row.cost}.")
+    return " ".join(said)
 
 
 def fits_whole(row: ToolRow) -> bool:

@@ -13,6 +13,8 @@ from helix_desktop.ui.chat.rows import ToolRow
 from helix_desktop.ui.icons import icon
 
 _ELSEWHERE = frozenset({"cached", "folded", "left out", "observed", "handed over"})
+_FORMED = frozenset({"in window", "cached", "recalled", "pinned"})
+_LARGE = 4 * 1024  # bytes; a smaller output has nothing to leave out
 
 
 class Deed(NamedTuple):
@@ -32,6 +34,8 @@ def deeds_of(row: ToolRow) -> list[Deed]:
     if row.digest and row.answer:
         pinned = row.badge == "pinned"
         found.append(Deed("unpin", "Unpin", "pin-off") if pinned else Deed("pin", "Pin in the window", "pin"))
+    if row.answer and row.badge in _FORMED:
+        found += _forms(row)
     if row.digest:
         found += [_LINE, Deed("recall", "Recall into the message", "corner-down-left")]
         found.append(Deed("cache", "Open in the cache", "database"))
@@ -41,6 +45,18 @@ def deeds_of(row: ToolRow) -> list[Deed]:
     if row.badge in _ELSEWHERE:
         found += [_LINE, Deed("timeline", "Show what became of it", "history")]
     return found[1:] if found[:1] == [_LINE] else found
+
+
+def _forms(row: ToolRow) -> list[Deed]:
+    """The other forms in which the agent could see the output from the next request on."""
+    found = []
+    if row.form != "full" or row.badge == "cached":
+        found.append(Deed("form:full", "Show the agent all of it", "maximize-2"))
+    if row.size >= _LARGE:
+        if row.form != "preview":
+            found.append(Deed("form:preview", "Show the agent a preview", "list-filter"))
+        found.append(Deed("form:compact", "Show the agent an extract…", "minimize-2"))
+    return [_LINE, *found] if found else []
 
 
 class ToolMenu(QObject):

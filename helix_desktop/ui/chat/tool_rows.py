@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from helix_desktop.context.event import AssistantSpoke, Form, Recorded, ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, Form, FormChosen, Recorded, ToolAnswered
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import Badge, Chooser, Ends, Original, ToolRow, ToolState
+from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.standing import Standings
 
 HEAD_LINES, TAIL_LINES = 14, 6
@@ -57,9 +58,19 @@ class ToolRows:
             exit_code=answer.exit_code,
             digest=answer.digest,
             answer=recorded.seq,
+            choosing=False,
         )
         self._rows[key] = self._standing(_shown(row, answer, after), Standings(after))
         return self._rows[key]
+
+    def held(self, answer: ToolAnswered) -> ToolRow | None:
+        """The row of a call whose output is there, its form being chosen; None when it is not known."""
+        key = self._keys.get(answer.call_id)
+        if key is None:
+            return None
+        row = replace(self._rows[key], size=answer.size, digest=answer.digest, choosing=True)
+        self._rows[key] = row
+        return row
 
     def changed(self, after: Transcript) -> list[ToolRow]:
         """The rows that stand elsewhere, or in another form, since the window was rewritten."""
@@ -117,6 +128,8 @@ def _shown(row: ToolRow, answer: ToolAnswered, after: Transcript) -> ToolRow:
         form=form,
         asked=asked,
         chosen=chooser,
+        cost=cost_of(chosen or answer),
+        note="" if chosen else answer.intake_note,
     )
 
 
@@ -128,6 +141,15 @@ def _form(seq: int, answer: ToolAnswered, after: Transcript) -> tuple[Form, str,
     in_part = not answer.whole and not answer.recalled
     form: Form = "preview" if answer.form == "full" and in_part else answer.form
     return form, answer.asked, answer.chosen
+
+
+def cost_of(chosen: FormChosen | ToolAnswered) -> str:
+    """What choosing and making a form took; empty when no model was asked."""
+    if not chosen.intake_tokens:
+        return ""
+    cached = f" ({tokens_text(chosen.intake_cached)} cached)" if chosen.intake_cached else ""
+    parts = [f"{tokens_text(chosen.intake_tokens)} tokens{cached}", f"{chosen.intake_ms / 1000:.1f} s"]
+    return ", ".join([*parts, chosen.intake_model] if chosen.intake_model else parts)
 
 
 def ends_of(text: str, head: int = HEAD_LINES, tail: int = TAIL_LINES) -> Ends:

@@ -96,7 +96,7 @@ def figures(row: ToolRow) -> str:
     Of an output that is shown in part: its size, and the tokens of that part.
     """
     parts = []
-    if row.form != "full":
+    if row.form != "full" or row.choosing:
         parts.append(size_text(row.size))
     elif row.lines:
         parts.append(f"{row.lines:,} line{'s' if row.lines != 1 else ''}")
@@ -220,6 +220,8 @@ class ToolSheet(Sheet):
             digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]
             text = f"{row.badge} {digits}".strip()
             found.append(_Item(text, style, "cache" if row.digest else "", stands(row)))
+        if row.choosing:
+            found.append(_Item("choosing a form", plain._replace(icon="loader-circle")))
         if row.form != "full":
             glyph = "minimize-2" if row.form == "compact" else "list-filter"
             found.append(_Item(row.form, plain._replace(icon=glyph), "", chosen(row)))

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
+from helix_desktop.context import observation
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.content import StoreTotals
+from helix_desktop.context.event import FoldMade, HandoverMade, ObservationsPlaced, SweepMade
 from helix_desktop.context.message import Message
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.rows import Row
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
-from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind, WindowRow
+from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.inspector.rows import (
+    CacheStats,
+    InspectorState,
+    Level,
+    RowKind,
+    Saving,
+    Segment,
+    SegmentKind,
+    WindowRow,
+)
+from helix_desktop.ui.standing import Standings
 
 _LABELS: dict[SegmentKind, str] = {
     "system": "System prompt",
@@ -22,6 +36,7 @@ _LABELS: dict[SegmentKind, str] = {
     "pinned": "Pinned",
     "user": "You",
     "assistant": "Agent",
+    "arguments": "Agent, arguments cached",
     "output": "Tool outputs",
     "recalled": "Recalled",
 }
@@ -42,7 +57,55 @@ def inspector_state(
         segments=_segments(rows, gauge),
         rows=rows,
         cache=_cache(transcript, totals),
+        levels=levels_of(policy),
+        ratio=_ratio(gauge),
+        waiting=_waiting(transcript, policy),
+        managed=policy.enabled,
     )
+
+
+def _kind(row: Row) -> RowKind:
+    """A row's kind on screen, where arguments that stand as markers have one of their own."""
+    return "arguments" if row.kind == "assistant" and row.state == "arguments cached" else row.kind
+
+
+def levels_of(policy: Policy) -> tuple[Level, ...]:
+    """Where something falls due by the policy, lowest first; nothing while it is off."""
+    if not policy.enabled:
+        return ()
+    found = []
+    if policy.observe_at:
+        found.append(Level("observe", policy.observe_at, "unobserved history is observed"))
+        if policy.observe_place_at > policy.observe_at:
+            found.append(Level("place", policy.observe_place_at, "prepared observations go in place"))
+    found.append(Level("handover", policy.handover_at, "handover"))
+    found.append(Level("panic", policy.panic_at, "room is made at once, without a model"))
+    return tuple(sorted(found, key=lambda one: one.share))
+
+
+def _ratio(gauge: Gauge) -> str:
+    if not gauge.reports:
+        return ""
+    reports = "1 report" if gauge.reports == 1 else f"median of {gauge.reports} reports"
+    return f"× {gauge.ratio:.2f} of our count, {reports}"
+
+
+def _waiting(transcript: Transcript, policy: Policy) -> str:
+    """What is prepared and not in place yet, and what it waits for."""
+    seq = observation.waiting(transcript)
+    made = transcript.rewrites.observed.get(seq) if seq is not None else None
+    if made is None:
+        return ""
+    count = len(made.observations)
+    what = f"{count} observation{'s' if count != 1 else ''} {'wait' if count != 1 else 'waits'}"
+    change = f"{tokens_text(made.before)} → {tokens_text(made.tokens)} tokens"
+    at_once = policy.observe_place_at <= policy.observe_at
+    until = (
+        "the next request"
+        if at_once
+        else f"a rewrite, a cold cache, or {policy.observe_place_at * 100:.0f} %"
+    )
+    return f"{what} for {until} · {change}"
 
 
 def _scaled(rows: tuple[Row, ...], used: int) -> tuple[WindowRow, ...]:
@@ -54,7 +117,7 @@ def _scaled(rows: tuple[Row, ...], used: int) -> tuple[WindowRow, ...]:
         passed += row.tokens
         tokens = round(passed * used / counted) - given
         given += tokens
-        scaled.append(WindowRow(row.seq, row.kind, row.name, tokens, row.state, row.why))
+        scaled.append(WindowRow(row.seq, _kind(row), row.name, tokens, row.state, row.why))
     return tuple(scaled)
 
 
@@ -68,19 +131,32 @@ def _segments(rows: tuple[WindowRow, ...], gauge: Gauge) -> tuple[Segment, ...]:
 
 
 def _cache(transcript: Transcript, totals: StoreTotals) -> CacheStats:
-    held = transcript.handover
-    upto = held[1].upto if held else 0
-    sweeps = [
-        sweep.saved for seq, sweep in transcript.rewrites.sweeps.items() if transcript.rewrites.holds(seq)
-    ]
+    standings = Standings(transcript)
+    savings = tuple(_savings(transcript))
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
         stored_size=totals.stored_size,
-        markers=sum(1 for seq in transcript.masked if seq > upto),
-        saved=sum(sweeps),
-        sweeps=tuple(sweeps),
+        markers=sum(1 for seq in transcript.masked if standings.cover(seq) is None),
+        saved=sum(one.tokens for one in savings),
+        savings=savings,
     )
+
+
+def _savings(transcript: Transcript) -> Iterator[Saving]:
+    """What each rewrite that holds has saved, oldest first."""
+    for seq, one in transcript.rewrites.made.items():
+        if not transcript.rewrites.holds(seq):
+            continue
+        match one:
+            case SweepMade(saved=saved):
+                yield Saving("output", "sweep", saved)
+            case FoldMade(saved=saved):
+                yield Saving("fold", "fold", saved)
+            case ObservationsPlaced(saved=saved):
+                yield Saving("observations", "placing of observations", saved)
+            case HandoverMade(before=before, after=after):
+                yield Saving("handover", "handover", before - after)
 
 
 def request_text(window: Window) -> str:
@@ -96,7 +172,7 @@ def row_text(window: Window, contents: tuple[Row, ...], seq: int, kind: str) -> 
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in window.request.tools)
     # The tools stand beside the messages, so the rows behind them are one ahead of their messages.
     rows = [row for row in contents if row.kind != "tools"]
-    place = next((n for n, row in enumerate(rows) if row.seq == seq and row.kind == kind), -1)
+    place = next((n for n, row in enumerate(rows) if row.seq == seq and _kind(row) == kind), -1)
     return _message_text(window.request.messages[place]) if place >= 0 else ""
 
 

@@ -1,20 +1,21 @@
-"""The inspector's pictures: the stacked bar of the window and the bars of what each sweep saved."""
+"""The inspector's pictures: the stacked bar of the window and the bars of what each rewrite saved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.inspector.rows import Segment, SegmentKind
+from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
 from helix_desktop.ui.theme import LIGHT, Theme
 
-_BAR, _OVER = 12.0, 3.0  # height of the bar, and how far the tick stands out of it, in pixels
+_BAR, _OVER = 12.0, 5.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments
 _MOST_BARS = 24
+_NEAR_TICK = 4.0  # pixels beside a tick in which the mouse asks for it
 
 SEGMENT_INKS: dict[SegmentKind, Callable[[Theme], str]] = {
     "system": lambda theme: theme.seg_system,
@@ -24,31 +25,34 @@ SEGMENT_INKS: dict[SegmentKind, Callable[[Theme], str]] = {
     "assistant": lambda theme: theme.seg_assistant,
     "output": lambda theme: theme.seg_output,
     "recalled": lambda theme: theme.seg_recalled,
-    "observations": lambda theme: theme.seg_handover,
-    "fold": lambda theme: theme.seg_handover,
-    "pinned": lambda theme: theme.seg_recalled,
+    "observations": lambda theme: theme.seg_observations,
+    "fold": lambda theme: theme.seg_fold,
+    "pinned": lambda theme: theme.seg_pinned,
+    "arguments": lambda theme: theme.seg_arguments,
     "reserve": lambda theme: theme.scrollbar,
     "free": lambda theme: theme.seg_free,
 }
 
 
 class WindowBar(QWidget):
-    """What fills the window, and at the right what is kept for the answer; a tick at the threshold."""
+    """What fills the window, at the right what is kept for the answer; a tick at each level of the policy."""
 
     def __init__(self) -> None:
         super().__init__()
         self._theme = LIGHT
         self._segments: tuple[Segment, ...] = ()
-        self._window, self._threshold = 1, 0.85
+        self._window = 1
+        self._levels: tuple[Level, ...] = ()
         self.setFixedHeight(int(_BAR + 2 * _OVER))
         self.setMouseTracking(True)
 
-    def show_window(self, segments: Sequence[Segment], window: int, threshold: float) -> None:
-        """Show other segments; `window` in tokens, `threshold` a part of 1."""
+    def show_window(self, segments: Sequence[Segment], window: int, levels: Sequence[Level]) -> None:
+        """Show other segments and levels; `window` in tokens."""
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
-        self._window, self._threshold = max(1, window), threshold
+        self._window, self._levels = max(1, window), tuple(levels)
         parts = ", ".join(f"{segment.label} {tokens_text(segment.tokens)}" for segment in self._segments)
-        self.setAccessibleName(f"Window: {parts}; handover at {threshold * 100:.0f} %")
+        due = "".join(f"; {_level_text(level)}" for level in self._levels)
+        self.setAccessibleName(f"Window: {parts}{due}")
         self.update()
 
     def tint(self, theme: Theme) -> None:
@@ -57,16 +61,24 @@ class WindowBar(QWidget):
         self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Name the segment under the mouse."""
+        """Name the level or the segment under the mouse."""
+        tip = self.tip_at(event.position().x())
+        if tip:
+            QToolTip.showText(event.globalPosition().toPoint(), tip, self)
+
+    def tip_at(self, x: float) -> str:
+        """What stands at a place of the bar, in words."""
+        for level in self._levels:
+            if abs(x - self.width() * level.share) <= _NEAR_TICK:
+                return _level_text(level)
         for segment, left, right in self._spans():
-            if left <= event.position().x() < right:
+            if left <= x < right:
                 share = segment.tokens / self._window
-                text = f"{segment.label} · {segment.tokens:,} tokens · {share * 100:.0f} %"
-                QToolTip.showText(event.globalPosition().toPoint(), text, self)
-                return
+                return f"{segment.label} · {segment.tokens:,} tokens · {share * 100:.0f} %"
+        return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw segments and tick."""
+        """Draw segments and ticks."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         body = QRectF(0, _OVER, self.width(), _BAR)
@@ -83,11 +95,23 @@ class WindowBar(QWidget):
             else:
                 painter.fillRect(QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR), ink)
         painter.setClipping(False)
-        x = self.width() * self._threshold
-        painter.setPen(QPen(QColor(self._theme.side), 4))
-        painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
-        painter.setPen(QPen(QColor(self._theme.text), 2))
-        painter.drawLine(QPointF(x, 0.5), QPointF(x, self.height() - 0.5))
+        for level in self._levels:
+            self._paint_tick(painter, level)
+
+    def _paint_tick(self, painter: QPainter, level: Level) -> None:
+        """Handover and panic cut through the bar; observing, which looks at a part of it, stands above."""
+        theme, x = self._theme, self.width() * level.share
+        if level.kind in ("observe", "place"):
+            point = QPolygonF([QPointF(x - 3.5, 0), QPointF(x + 3.5, 0), QPointF(x, _OVER - 1)])
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.seg_observations))
+            painter.drawPolygon(point)
+            return
+        top = 1.5 if level.kind == "handover" else _OVER - 1
+        painter.setPen(QPen(QColor(theme.surface), 4))
+        painter.drawLine(QPointF(x, top - 0.5), QPointF(x, self.height() - top + 0.5))
+        painter.setPen(QPen(QColor(theme.text if level.kind == "handover" else theme.error), 2))
+        painter.drawLine(QPointF(x, top), QPointF(x, self.height() - top))
 
     def _spans(self) -> list[tuple[Segment, float, float]]:
         scale, x = self.width() / self._window, 0.0
@@ -104,23 +128,22 @@ class WindowBar(QWidget):
 
 
 class SavedBars(QWidget):
-    """One bar for each sweep, as high as the tokens it saved; the newest is the darkest."""
+    """A bar for each rewrite, in its colour, as high as the tokens it saved; the newest is the darkest."""
 
     def __init__(self) -> None:
         super().__init__()
         self._theme = LIGHT
-        self._sweeps: tuple[int, ...] = ()
+        self._savings: tuple[Saving, ...] = ()
         self.setFixedHeight(42)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
 
-    def show_sweeps(self, sweeps: Sequence[int]) -> None:
-        """Show the newest sweeps, in tokens saved, oldest first."""
-        self._sweeps = tuple(sweeps[-_MOST_BARS:])
-        self.setVisible(bool(self._sweeps))
-        self.setAccessibleName(
-            "Tokens saved per sweep: " + ", ".join(tokens_text(one) for one in self._sweeps)
-        )
+    def show_savings(self, savings: Sequence[Saving]) -> None:
+        """Show what the newest rewrites saved, oldest first."""
+        self._savings = tuple(savings[-_MOST_BARS:])
+        self.setVisible(bool(self._savings))
+        said = ", ".join(f"{one.name} {tokens_text(one.tokens)}" for one in self._savings)
+        self.setAccessibleName(f"Tokens saved: {said}")
         self.update()
 
     def tint(self, theme: Theme) -> None:
@@ -133,10 +156,10 @@ class SavedBars(QWidget):
         return QSize(200, 42)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what the sweep under the mouse saved."""
+        """Say what the rewrite under the mouse saved."""
         at = int(event.position().x() // self._pitch())
-        if 0 <= at < len(self._sweeps):
-            text = f"This sweep saved {self._sweeps[at]:,} tokens"
+        if 0 <= at < len(self._savings):
+            text = f"This {self._savings[at].name} saved {self._savings[at].tokens:,} tokens"
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -144,15 +167,19 @@ class SavedBars(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        highest, pitch = max((*self._sweeps, 1)), self._pitch()
-        for at, saved in enumerate(self._sweeps):
-            height = 3 + (self.height() - 4) * saved / highest
-            ink = QColor(self._theme.seg_assistant)
-            ink.setAlphaF(1.0 if at == len(self._sweeps) - 1 else 0.45)
+        highest, pitch = max((*(one.tokens for one in self._savings), 1)), self._pitch()
+        for at, one in enumerate(self._savings):
+            height = 3 + (self.height() - 4) * max(0, one.tokens) / highest
+            ink = QColor(SEGMENT_INKS[one.kind](self._theme))
+            ink.setAlphaF(1.0 if at == len(self._savings) - 1 else 0.55)
             painter.setBrush(ink)
             bar = QRectF(at * pitch, self.height() - height, pitch - 3, height)
             painter.drawRoundedRect(bar, 2.5, 2.5)
 
     def _pitch(self) -> float:
-        # A few bars keep the width that many would have: one sweep is no wall.
-        return self.width() / max(14, len(self._sweeps))
+        # A few bars keep the width that many would have: one rewrite is no wall.
+        return self.width() / max(14, len(self._savings))
+
+
+def _level_text(level: Level) -> str:
+    return f"at {level.share * 100:.0f} %: {level.text}"

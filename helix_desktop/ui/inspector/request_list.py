@@ -18,11 +18,12 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QListView,
+    QMenu,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -51,8 +52,16 @@ _GLYPHS: dict[RowKind, str] = {
     "observations": "eye",
     "fold": "list-tree",
     "pinned": "pin",
+    "arguments": "braces",
 }
-_TONES: dict[str, Tone] = {"marker": "accent", "recalled": "accent", "protected": "ok", "pinned": "ok"}
+_TONES: dict[str, Tone] = {
+    "marker": "accent",
+    "arguments cached": "accent",
+    "recalled": "accent",
+    "protected": "ok",
+    "pinned": "ok",
+}
+PINNABLE: frozenset[RowKind] = frozenset({"output", "recalled", "pinned"})
 _PAD, _TEXT_X = 14, 40
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
@@ -197,6 +206,7 @@ class RequestList(QListView):
 
     row_clicked = Signal(object)  # WindowRow
     row_opened = Signal(object)  # WindowRow: double click, or Space
+    pin_toggled = Signal(object)  # WindowRow of an output: P
 
     def __init__(self) -> None:
         super().__init__()
@@ -228,11 +238,28 @@ class RequestList(QListView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter shows the row in the chat, Space its text."""
+        """Enter shows the row in the chat, Space its text; P pins an output, or takes its pin off."""
         row = self.currentIndex().data(ROW_ROLE)
         if row is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.row_clicked.emit(row)
         elif row is not None and event.key() == Qt.Key.Key_Space:
             self.row_opened.emit(row)
+        elif row is not None and event.key() == Qt.Key.Key_P and row.kind in PINNABLE:
+            self.pin_toggled.emit(row)
         else:
             super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """What can be done with the row under the mouse."""
+        row = self.indexAt(event.pos()).data(ROW_ROLE)
+        if row is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if row.seq:
+            menu.addAction("Show in the chat", lambda: self.row_clicked.emit(row))
+        menu.addAction("Show the text that is sent", lambda: self.row_opened.emit(row))
+        if row.kind in PINNABLE:
+            words = "Unpin" if row.kind == "pinned" else "Pin in the window"
+            menu.addAction(words, lambda: self.pin_toggled.emit(row))
+        menu.popup(event.globalPos())

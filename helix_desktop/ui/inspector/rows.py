@@ -5,20 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-SegmentKind: TypeAlias = Literal[
-    "system",
-    "tools",
-    "handover",
-    "observations",
-    "fold",
-    "user",
-    "assistant",
-    "output",
-    "recalled",
-    "pinned",
-    "reserve",
-    "free",
-]
 RowKind: TypeAlias = Literal[
     "system",
     "tools",
@@ -27,10 +13,14 @@ RowKind: TypeAlias = Literal[
     "fold",
     "user",
     "assistant",
+    "arguments",
     "output",
     "recalled",
     "pinned",
 ]
+"""`arguments` is an answer of the agent whose arguments stand as markers."""
+
+SegmentKind: TypeAlias = RowKind | Literal["reserve", "free"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +45,41 @@ class WindowRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """Where something falls due, as a part of 1 of the window; `text` says what."""
+
+    kind: Literal["observe", "place", "handover", "panic"]
+    share: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Tokens that one rewrite saved, and its name as it stands in a sentence."""
+
+    kind: RowKind
+    name: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class CacheStats:
-    """The cache in numbers; sizes in bytes, `saved` in tokens, `sweeps` the tokens each sweep saved."""
+    """The cache in numbers; sizes in bytes, `saved` in tokens, `savings` of each rewrite that holds."""
 
     entries: int = 0
     size: int = 0
     stored_size: int = 0
     markers: int = 0
     saved: int = 0
-    sweeps: tuple[int, ...] = ()
+    savings: tuple[Saving, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class InspectorState:
-    """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1."""
+    """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
+
+    `ratio` says how the provider's count relates to ours, `waiting` what is prepared and not in place yet.
+    """
 
     used: int
     window: int
@@ -79,6 +90,10 @@ class InspectorState:
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     cache: CacheStats = CacheStats()
+    levels: tuple[Level, ...] = ()
+    ratio: str = ""
+    waiting: str = ""
+    managed: bool = True
 
     @property
     def until_handover(self) -> int:

@@ -18,7 +18,6 @@ from helix_desktop.ui.widgets import IconButton, IconLabel, line, retint
 
 _NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece."
 _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
-_PANIC = 0.95  # of the window: CONTEXT.md 3.6
 
 
 class Inspector(QWidget):
@@ -26,6 +25,7 @@ class Inspector(QWidget):
 
     row_activated = Signal(int)  # seq of the event to show in the chat
     row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
+    pin_toggled = Signal(object)  # WindowRow of an output that is to be pinned, or unpinned
     preview_requested = Signal()  # of the whole request, for show_page
     compose_requested = Signal()  # the empty state's button
 
@@ -42,6 +42,7 @@ class Inspector(QWidget):
             self._stack.addWidget(part)
         self.requests.row_clicked.connect(lambda row: self.row_activated.emit(row.seq) if row.seq else None)
         self.requests.row_opened.connect(self.row_text_requested)
+        self.requests.pin_toggled.connect(self.pin_toggled)
         self.requests.selectionModel().currentChanged.connect(self._follow)
         self.empty.pressed.connect(self.compose_requested)
         self.set_state(None)
@@ -139,6 +140,8 @@ class Inspector(QWidget):
         card.body.addLayout(numbers)
         self.source = Line("", 12, role="faint")
         card.body.addWidget(self.source)
+        self.ratio = Line("", 12, role="faint")
+        card.body.addWidget(self.ratio)
         card.body.addSpacing(3)
         self.bar = WindowBar()
         card.body.addWidget(self.bar)
@@ -155,6 +158,14 @@ class Inspector(QWidget):
         foot.addWidget(IconLabel("history", px=14), 0, Qt.AlignmentFlag.AlignTop)
         foot.addWidget(self.until, 1)
         card.body.addLayout(foot)
+        self._waits = QWidget()
+        waits = QHBoxLayout(self._waits)
+        waits.setContentsMargins(0, 2, 0, 0)
+        waits.setSpacing(8)
+        self.waiting = Words("", 12, "muted")
+        waits.addWidget(IconLabel("eye", px=14, ink="seg_observations"), 0, Qt.AlignmentFlag.AlignTop)
+        waits.addWidget(self.waiting, 1)
+        card.body.addWidget(self._waits)
         return card
 
     def _cache_card(self) -> Card:
@@ -207,15 +218,21 @@ class Inspector(QWidget):
 
     def _show_window(self, state: InspectorState) -> None:
         share = state.used / state.window if state.window else 0.0
-        tone: Tone = "error" if share >= _PANIC else "warn" if share >= state.threshold else "accent"
+        panic = next((level.share for level in state.levels if level.kind == "panic"), 1.0)
+        tone: Tone = "error" if share >= panic else "warn" if share >= state.threshold else "accent"
         self.share.set_text(f"{share * 100:.0f} %", tone)
         self.used.set_text(("≈ " if state.estimated else "") + tokens_text(state.used))
         self._of.set_text(f"of {tokens_text(state.window)} tokens")
         self.source.set_text("≈ estimated" if state.estimated else state.source or "reported by the provider")
-        self.bar.show_window(state.segments, state.window, state.threshold)
+        self.ratio.set_text(state.ratio)
+        self.ratio.setVisible(bool(state.ratio))
+        self.bar.show_window(state.segments, state.window, state.levels)
         left = state.until_handover
         when = f"in about {tokens_text(left)} tokens" if left else "due now"
-        self.until.setText(f"Handover at {state.threshold * 100:.0f} % · {when}")
+        due = f"Handover at {state.threshold * 100:.0f} % · {when}"
+        self.until.setText(due if state.managed else "The policy is off: no request is changed.")
+        self.waiting.setText(state.waiting)
+        self._waits.setVisible(bool(state.waiting))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
         shown = [segment for segment in segments if segment.tokens > 0]
@@ -235,7 +252,7 @@ class Inspector(QWidget):
     def _show_cache(self, cache: CacheStats) -> None:
         self._markers.set_text("1 marker" if cache.markers == 1 else f"{cache.markers:,} markers")
         self._markers.setVisible(cache.markers > 0)
-        self.saved_bars.show_sweeps(cache.sweeps)
+        self.saved_bars.show_savings(cache.savings)
         self._saved.set_value("Saved this session", f"{tokens_text(cache.saved)} tokens")
         self._entries.set_value("Entries", f"{cache.entries:,} · {size_text(cache.size)}")
         self._disk.set_value("On disk", size_text(cache.stored_size))

@@ -1,10 +1,9 @@
-"""The cards of the timeline: sweeps, failures, undo marks, and what is under way."""
+"""The small cards of the timeline: sweeps, pins, failures, undo marks."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.elements import (
     Card,
@@ -12,27 +11,34 @@ from helix_desktop.ui.elements import (
     Pill,
     Role,
     Words,
-    scaled,
-    ui_font,
     when_text,
 )
 from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.icons import pixmap
-from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.flow import FlowBox
 from helix_desktop.ui.timeline.rows import (
-    PHASES,
     FailureCard,
     MarkCard,
-    Phase,
-    RunningCard,
+    PersonCard,
+    PlacedCard,
     SweepCard,
     title_of,
 )
 from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, retint
 
 _SHOWN_DIGESTS = 24
-_TAIL = 420  # characters of the running summary that stay in sight
+_REASONS = {
+    "batch": "",
+    "cold": "the provider's cache was cold",
+    "fold": "with the fold",
+    "observations": "with the observations",
+    "handover": "with the handover",
+}
+_PLACINGS = {
+    "at once": "as soon as they were ready",
+    "level": "the window reached its level",
+    "cold": "the provider's cache was cold",
+    "rewrite": "with another rewrite",
+}
 
 
 class Wishes(QObject):
@@ -64,6 +70,31 @@ def moment(at_ms: int, now_ms: int) -> Line:
     return words
 
 
+def swept_words(outputs: int, steps: int) -> str:
+    """What became markers: so many outputs, and the arguments of so many steps."""
+    parts = [f"{outputs} output{'s' if outputs != 1 else ''}"] if outputs or not steps else []
+    if steps:
+        parts.append(f"arguments of {steps} step{'s' if steps != 1 else ''}")
+    became = "became a marker" if outputs == 1 and not steps else "became markers"
+    return f"{' and '.join(parts)} {became}"
+
+
+def index_pill(digest: str, entries: int, wishes: Wishes) -> Pill:
+    """The way to the index entry of what a rewrite covers."""
+    pill = Pill(digest[:8], glyph="database", mono=True, clickable=True)
+    pill.setToolTip(f"Index of {entries} cached outputs: show it in the cache browser")
+    pill.setAccessibleName(f"Index {digest[:8]} of {entries} cached outputs")
+    pill.clicked.connect(lambda: wishes.digest.emit(digest))
+    return pill
+
+
+def inside_pill(name: str) -> Pill:
+    """Says that a rewrite holds, but stands inside a later one."""
+    pill = Pill(f"inside {name}")
+    pill.setToolTip(f"Comes back into the window when {name} is undone")
+    return pill
+
+
 class SweepView(Card):
     """A sweep in one line; unfolds to the hashes of what became markers."""
 
@@ -72,10 +103,10 @@ class SweepView(Card):
         self._wishes, self._digests = wishes, card.digests
         self._hashes: FlowBox | None = None
         ink: Role = "faint" if card.undone else "text"
-        noun = "output became a marker" if card.outputs == 1 else "outputs became markers"
-        said = f"Sweep · {card.outputs} {noun} · {tokens_text(-card.saved)} tokens"
-        if card.reason and card.reason != "batch":
-            said += f" · {card.reason}"
+        said = f"Sweep · {swept_words(card.outputs, card.steps)} · {tokens_text(-card.saved)} tokens"
+        said += (
+            f" · {_REASONS.get(card.reason, card.reason)}" if _REASONS.get(card.reason, card.reason) else ""
+        )
         self.words = Words(said, 13, ink, weight=500)
         self.setAccessibleName(said)
         row = QHBoxLayout()
@@ -132,6 +163,51 @@ class FailureView(Card):
         self.setAccessibleName(f"{card.what} {card.why}")
 
 
+class PlacedView(Card):
+    """Observations that were put in place, in one line with their undo."""
+
+    def __init__(self, card: PlacedCard, wishes: Wishes, now_ms: int) -> None:
+        super().__init__((14, 5, 12, 5), 8)
+        ink: Role = "faint" if card.undone else "text"
+        said = f"{title_of(card)} · {tokens_text(-card.saved)} tokens"
+        said += f" · {_PLACINGS.get(card.reason, card.reason)}"
+        self.words = Words(said, 13, ink, weight=500)
+        self.setAccessibleName(said)
+        row = QHBoxLayout()
+        row.setSpacing(9)
+        row.addWidget(IconLabel("eye", px=15, ink="faint" if card.undone else "muted"))
+        row.addWidget(self.words, 1)
+        if card.undone:
+            row.addWidget(Pill("undone", "warn"))
+        row.addWidget(moment(card.at_ms, now_ms))
+        row.addWidget(undo_button(wishes, card.seq, card.undone))
+        self.body.addLayout(row)
+
+
+class PersonView(QWidget):
+    """A pin or a chosen form in one quiet line; the choice of a form can be undone."""
+
+    def __init__(self, card: PersonCard, wishes: Wishes, now_ms: int) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 2, 14, 2)
+        row.setSpacing(8)
+        glyph = {"pin": "pin", "unpin": "pin-off", "form": "replace"}[card.kind]
+        row.addWidget(IconLabel(glyph, px=13, ink="faint"))
+        row.addWidget(Line(title_of(card), 12, role="muted"), 1)
+        if card.undone:
+            row.addWidget(Pill("undone", "warn"))
+        show = PushButton("Show", "link")
+        show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        show.setAccessibleName(f"Show in the chat: {card.text}")
+        show.clicked.connect(lambda: wishes.source.emit(card.target))
+        row.addWidget(show)
+        if card.kind == "form":
+            row.addWidget(undo_button(wishes, card.seq, card.undone))
+        row.addWidget(moment(card.at_ms, now_ms))
+        self.setAccessibleName(title_of(card))
+
+
 class MarkView(QWidget):
     """An undo or redo, in one quiet line."""
 
@@ -145,108 +221,3 @@ class MarkView(QWidget):
         row.addStretch(1)
         row.addWidget(moment(card.at_ms, now_ms))
         self.setAccessibleName(title_of(card))
-
-
-class Steps(QWidget):
-    """Read → Summarise → Check → Write: what is done, what runs, what comes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._theme, self._phase = LIGHT, PHASES[0]
-        self.setFixedHeight(scaled(24))
-
-    def set_phase(self, phase: Phase) -> None:
-        """Say which phase runs."""
-        self._phase = phase
-        self.setAccessibleName(f"{phase}, step {PHASES.index(phase) + 1} of {len(PHASES)}")
-        self.update()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
-        self._theme = theme
-        self.setFixedHeight(scaled(24))
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        """Room for all four."""
-        return QSize(420, scaled(24))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the four steps and the lines between them."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        x, middle, running = 1.0, self.height() / 2, PHASES.index(self._phase)
-        # Four steps of about 85 pixels each; what is left is for the lines between them.
-        between = max(4.0, min(22.0, (self.width() - scaled(345)) / 3))
-        for at, phase in enumerate(PHASES):
-            font = ui_font(12, 600 if at == running else 500)
-            ink = (
-                self._theme.text
-                if at == running
-                else self._theme.muted
-                if at < running
-                else self._theme.faint
-            )
-            self._paint_dot(painter, QPointF(x + 8, middle), at - running)
-            x += 23
-            painter.setFont(font)
-            painter.setPen(QColor(ink))
-            width = QFontMetricsF(font).horizontalAdvance(phase)
-            painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, phase)
-            x += width + 10
-            if at + 1 < len(PHASES):
-                painter.setPen(QPen(QColor(self._theme.border_strong), 1.5))
-                painter.drawLine(QPointF(x, middle), QPointF(x + between, middle))
-                x += between + 10
-
-    def _paint_dot(self, painter: QPainter, centre: QPointF, order: int) -> None:
-        if order < 0:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self._theme.ok_soft))
-            painter.drawEllipse(centre, 8, 8)
-            picture = pixmap("check", self._theme.ok, 10, self.devicePixelRatioF())
-            painter.drawPixmap(centre - QPointF(5, 5), picture)
-            return
-        painter.setPen(QPen(QColor(self._theme.accent if order == 0 else self._theme.border_strong), 2))
-        painter.setBrush(QColor(self._theme.accent_soft) if order == 0 else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(centre, 6.5, 6.5)
-        if order == 0:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self._theme.accent))
-            painter.drawEllipse(centre, 3, 3)
-
-
-class RunningView(Card):
-    """A compaction under way, with what the model writes and a Cancel that changes nothing."""
-
-    def __init__(self, wishes: Wishes) -> None:
-        super().__init__((16, 12, 12, 13), 9)
-        self._title = Line("", 14, 600)
-        self.steps = Steps()
-        self.text = Words("", 13, "muted")
-        cancel = PushButton("Cancel")
-        cancel.setToolTip("Stop; nothing changes")
-        cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        cancel.clicked.connect(wishes.cancel)
-        head = QHBoxLayout()
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(cancel)
-        below = QVBoxLayout()
-        below.setContentsMargins(0, 0, 4, 0)
-        below.setSpacing(9)
-        below.addWidget(self.steps)
-        below.addWidget(self.text)
-        self.body.addLayout(head)
-        self.body.addLayout(below)
-
-    def show_card(self, card: RunningCard) -> None:
-        """Show how far it is."""
-        self._title.set_text(f"{card.what} under way")
-        self.setAccessibleName(f"{card.what} under way, {card.phase}")
-        self.steps.set_phase(card.phase)
-        tail = card.text[-_TAIL:]
-        if len(card.text) > _TAIL:
-            tail = "… " + tail.split(" ", 1)[-1]
-        self.text.setText(tail)
-        self.text.setVisible(bool(tail))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QPainter,
@@ -62,14 +62,21 @@ class FlowBox(QWidget):
         super().resizeEvent(event)
         self._place(self.width(), move=True)
 
+    def rearrange(self) -> None:
+        """Place all parts again, after some were hidden, shown or changed."""
+        self.updateGeometry()
+        self._place(self.width(), move=True)
+
     def _place(self, width: int, *, move: bool) -> int:
         x = y = row = 0
         for part in self._parts:
+            if part.isHidden():
+                continue
             size = part.sizeHint()
             if x and x + size.width() > width:
                 x, y, row = 0, y + row + _GAP, 0
             if move:
-                part.move(x, y)
+                part.setGeometry(QRect(QPoint(x, y), size))
             x, row = x + size.width() + _GAP, max(row, size.height())
         return y + row
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
-from PySide6.QtCore import QPoint, QSize, Qt
-from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QVBoxLayout, QWidget
-
-from helix_desktop.ui.elements import Card, Line, Pill, Role, Words, scaled, ui_font
+from helix_desktop.ui.elements import Card, Line, Pill, Role
 from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.icons import pixmap
-from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.timeline.cards import Wishes, moment, undo_button
+from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, moment, undo_button
+from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.rows import HandoverCard, Section, title_of
 from helix_desktop.ui.widgets import IconButton, line, retint
@@ -38,79 +35,7 @@ def model_text(card: HandoverCard) -> str:
     return card.model or "no model (ledger and extracts)"
 
 
-class FoldHead(QAbstractButton):
-    """A heading that opens and closes what is below it."""
-
-    def __init__(self, title: str, note: str = "", role: Role = "text") -> None:
-        super().__init__()
-        self._theme, self._note, self._role = LIGHT, note, role
-        self.setText(title)
-        self.setAccessibleName(f"{title}, {note}" if note else title)
-        self.setCheckable(True)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFixedHeight(scaled(26))
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
-        self._theme = theme
-        self.setFixedHeight(scaled(26))
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        """As wide as there is room."""
-        return QSize(240, scaled(26))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw chevron, title and note."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self.hasFocus():
-            painter.setPen(QPen(QColor(self._theme.accent), 1.5))
-            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
-        name = "chevron-down" if self.isChecked() else "chevron-right"
-        ink = self._theme.text if self.underMouse() else self._theme.faint
-        painter.drawPixmap(
-            QPoint(0, (self.height() - 14) // 2), pixmap(name, ink, 14, self.devicePixelRatioF())
-        )
-        room = self.rect().adjusted(20, 0, 0, 0)
-        painter.setFont(ui_font(13, 600))
-        painter.setPen(QColor(str(getattr(self._theme, self._role))))
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self.text())
-        room.setLeft(room.left() + painter.fontMetrics().horizontalAdvance(self.text()) + 8)
-        painter.setFont(ui_font(12))
-        painter.setPen(QColor(self._theme.faint))
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self._note)
-
-
-class Fold(QWidget):
-    """A heading with a body that is built when it is first opened."""
-
-    def __init__(self, head: FoldHead, build: Callable[[], QWidget]) -> None:
-        super().__init__()
-        self._theme, self._build = LIGHT, build
-        self._inside: QWidget | None = None
-        self.head = head
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(2)
-        self._column.addWidget(head)
-        head.toggled.connect(self._toggle)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme, also for what is built later."""
-        self._theme = theme
-
-    def _toggle(self, opened: bool) -> None:
-        if self._inside is None:
-            self._inside = self._build()
-            self._column.addWidget(self._inside)
-            retint(self._inside, self._theme)
-        self._inside.setVisible(opened)
-        self.updateGeometry()
-
-
-def section_fold(section: Section, role: Role, wishes: Wishes) -> Fold:
+def section_part(section: Section, role: Role, wishes: Wishes) -> Disclosure:
     """One of the six sections, its bullets one below the other."""
 
     def build() -> QWidget:
@@ -125,22 +50,9 @@ def section_fold(section: Section, role: Role, wishes: Wishes) -> Fold:
         return body
 
     count = len(section.bullets)
-    fold = Fold(FoldHead(section.title, str(count) if count else "nothing", role), build)
-    fold.head.setEnabled(count > 0)
-    return fold
-
-
-def ledger_fold(ledger: str, role: Role) -> Fold:
-    """The ledger, word for word, on a code surface."""
-
-    def build() -> QWidget:
-        card = Card((12, 9, 12, 10), 0)
-        card.holds_code = True
-        card.body.addWidget(Words(ledger, 12, "text", mono=True))
-        return card
-
-    lines = ledger.count("\n") + 1
-    return Fold(FoldHead("Ledger", f"{lines} lines" if lines > 1 else "1 line", role), build)
+    part = Disclosure(DisclosureHead(section.title, str(count) if count else "nothing", role), build)
+    part.head.setEnabled(count > 0)
+    return part
 
 
 class HandoverView(Card):
@@ -150,7 +62,7 @@ class HandoverView(Card):
         super().__init__((16, 9, 12, 12), 7)
         self._card, self._wishes = card, wishes
         self._ink: Role = "faint" if card.undone else "text"
-        self.folds: list[Fold] = []
+        self.parts: list[Disclosure] = []
         self._everything: QWidget | None = None
         self.setAccessibleName(
             f"{title_of(card)}, {card.before:,} to {card.after:,} tokens, {card.messages} messages"
@@ -161,13 +73,13 @@ class HandoverView(Card):
         self.body.addWidget(self._gist)
         self.body.addWidget(FlowBox(self._pills()))
         points = sum(len(section.bullets) for section in card.sections)
-        self.fold_head = FoldHead(
+        self.opener = DisclosureHead(
             "Sections and ledger", f"{len(card.sections)} sections · {points} points", "muted"
         )
-        self.body.addWidget(self.fold_head)
-        self.fold_head.toggled.connect(self._unfold)
+        self.body.addWidget(self.opener)
+        self.opener.toggled.connect(self._unfold)
         if unfolded:
-            self.fold_head.setChecked(True)
+            self.opener.setChecked(True)
 
     def _heading(self, now_ms: int) -> QHBoxLayout:
         card, row = self._card, QHBoxLayout()
@@ -211,10 +123,9 @@ class HandoverView(Card):
         if card.focus:
             pills.append(Pill(f"focus: {card.focus[:40]}", glyph="search"))
         if card.index:
-            index = Pill(card.index[:8], glyph="database", mono=True, clickable=True)
-            index.setToolTip(f"Index of {card.index_entries} cached outputs: show it in the cache browser")
-            index.clicked.connect(lambda: self._wishes.digest.emit(card.index))
-            pills.append(index)
+            pills.append(index_pill(card.index, card.index_entries, self._wishes))
+        if card.inside and not card.undone:
+            pills.append(inside_pill(card.inside))
         return pills
 
     def _unfold(self, opened: bool) -> None:
@@ -233,13 +144,13 @@ class HandoverView(Card):
         column.setSpacing(2)
         column.addWidget(line())
         column.addSpacing(4)
-        self.folds = [section_fold(section, self._ink, self._wishes) for section in self._card.sections]
-        for fold in self.folds:
-            fold.head.setChecked(fold.head.isEnabled())
+        self.parts = [section_part(section, self._ink, self._wishes) for section in self._card.sections]
+        for part in self.parts:
+            part.head.setChecked(part.head.isEnabled())
         if self._card.ledger:
-            self.folds.append(ledger_fold(self._card.ledger, self._ink))
-        for fold in self.folds:
-            column.addWidget(fold)
+            self.parts.append(ledger_part(self._card.ledger, self._ink))
+        for part in self.parts:
+            column.addWidget(part)
         return everything
 
     def _menu(self) -> QMenu:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.theme import LIGHT, Theme
 
-Node: TypeAlias = Literal["live", "handover", "sweep", "failure", "mark"]
+Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "failure", "mark"]
 
 _RAIL_X = 15.0  # pixels from the left edge to the rail
 _CARD_X = 38
@@ -44,7 +44,7 @@ class RailRow(QWidget):
         """Draw the rail and the node."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        small = self.node in ("sweep", "mark")
+        small = self.node in ("sweep", "fold", "mark")
         y, space = 5.0 + self._y, 7.0 if small else 10.0
         painter.setPen(QPen(QColor(self._theme.border_strong), 2))
         if not self._first:
@@ -62,13 +62,13 @@ class RailRow(QWidget):
         painter.drawEllipse(QPointF(_RAIL_X, y), 5.5, 5.5)
 
     def _ink(self) -> str:
-        match self.node:
-            case "live":
-                return self._theme.accent
-            case "handover":
-                return self._theme.seg_assistant
-            case "sweep":
-                return self._theme.seg_output
-            case "failure":
-                return self._theme.error
-        return self._theme.scrollbar
+        theme = self._theme
+        inks: dict[Node, str] = {
+            "live": theme.accent,
+            "handover": theme.seg_handover,
+            "observations": theme.seg_observations,
+            "fold": theme.seg_fold,
+            "sweep": theme.seg_output,
+            "failure": theme.error,
+        }
+        return inks.get(self.node, theme.scrollbar)

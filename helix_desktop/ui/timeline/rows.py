@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from helix_desktop.context.event import FoldKind
+
 Phase: TypeAlias = Literal["Read", "Summarise", "Check", "Write"]
 PHASES: tuple[Phase, ...] = ("Read", "Summarise", "Check", "Write")
-PointKind: TypeAlias = Literal["turn", "sweep", "handover", "undo", "redo", "failure"]
+PointKind: TypeAlias = Literal["turn", "sweep", "fold", "observations", "handover", "undo", "redo", "failure"]
+Group: TypeAlias = Literal["handovers", "observations", "folds", "sweeps", "yours"]
+"""What a card is about, for the filter; `yours` are pins and chosen forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,15 @@ class HandoverCard:
     focus: str = ""
     duration_ms: int = 0
     undone: bool = False
+    inside: str = ""  # the later rewrite that covers it
 
 
 @dataclass(frozen=True, slots=True)
 class SweepCard:
-    """A sweep: how many outputs became markers and the tokens that saves; `digests` are theirs."""
+    """A sweep: how many outputs became markers and the tokens that saves; `digests` are theirs.
+
+    `steps` counts the steps whose arguments became markers with them.
+    """
 
     seq: int
     at_ms: int
@@ -60,16 +68,100 @@ class SweepCard:
     reason: str = ""
     digests: tuple[str, ...] = ()
     undone: bool = False
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoldCard:
+    """Steps that became a note; `first` and `last` are the events it covers, `inside` what covers it now."""
+
+    seq: int
+    at_ms: int
+    number: int
+    how: FoldKind
+    steps: int
+    before: int
+    after: int
+    first: int
+    last: int
+    text: str
+    index: str = ""
+    index_entries: int = 0
+    undone: bool = False
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A dated observation: milliseconds since 1970, 1 (vital) to 3 (minor), and the events it comes from."""
+
+    at_ms: int
+    priority: int
+    text: str
+    sources: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationsCard:
+    """Observations, or a reflection that refines them; `quotes` are the person's words kept with them.
+
+    `placed` is the event that put them in place, 0 while they wait.
+    """
+
+    seq: int
+    at_ms: int
+    number: int
+    reflection: bool
+    facts: tuple[Fact, ...]
+    before: int
+    after: int
+    messages: int
+    ledger: str = ""
+    quotes: tuple[Bullet, ...] = ()
+    index: str = ""
+    index_entries: int = 0
+    model: str = ""
+    demo: bool = False
+    fallback: str = ""
+    duration_ms: int = 0
+    placed: int = 0
+    undone: bool = False
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCard:
+    """Prepared observations that took the place of what they cover; `name` is their card's title."""
+
+    seq: int
+    at_ms: int
+    name: str
+    saved: int
+    reason: str
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersonCard:
+    """What the person decided about one output: a pin, or the form in which the agent sees it."""
+
+    seq: int
+    at_ms: int
+    kind: Literal["pin", "unpin", "form"]
+    text: str
+    target: int
+    undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FailureCard:
-    """A handover that was tried and not made; nothing changed."""
+    """A handover or observations that were tried and not made; nothing changed."""
 
     seq: int
     at_ms: int
     what: str
     why: str = ""
+    group: Group = "handovers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +173,12 @@ class MarkCard:
     kind: Literal["undo", "redo"]
     target: int
     name: str
+    group: Group = "handovers"
 
 
-Card: TypeAlias = HandoverCard | SweepCard | FailureCard | MarkCard
+Card: TypeAlias = (
+    HandoverCard | SweepCard | FoldCard | ObservationsCard | PlacedCard | PersonCard | FailureCard | MarkCard
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +211,41 @@ class TimelineState:
     running: RunningCard | None = None
 
 
+_FOLDS: dict[FoldKind, str] = {"fold": "Fold", "condense": "Condensed note", "truncate": "Left out"}
+
+
 def title_of(card: Card) -> str:
     """What a card is called."""
+    name = "Sweep"
     match card:
         case HandoverCard():
-            return f"Handover {card.number}"
-        case SweepCard():
-            return "Sweep"
-        case FailureCard():
-            return card.what
+            name = f"Handover {card.number}"
+        case FoldCard():
+            name = f"{_FOLDS[card.how]} {card.number}"
+        case ObservationsCard():
+            name = f"{'Reflection' if card.reflection else 'Observations'} {card.number}"
+        case PlacedCard():
+            name = f"{card.name} put in place"
         case MarkCard():
-            return f"{card.name} {'undone' if card.kind == 'undo' else 'redone'}"
+            name = f"{card.name} {'undone' if card.kind == 'undo' else 'redone'}"
+        case PersonCard():
+            name = card.text
+        case FailureCard():
+            name = card.what
+    return name
+
+
+def group_of(card: Card) -> Group:
+    """What a card is about."""
+    match card:
+        case HandoverCard():
+            return "handovers"
+        case FoldCard():
+            return "folds"
+        case ObservationsCard() | PlacedCard():
+            return "observations"
+        case SweepCard():
+            return "sweeps"
+        case PersonCard():
+            return "yours"
+    return card.group

@@ -17,6 +17,8 @@ from helix_desktop.ui.timeline.rows import Point, PointKind
 _HEIGHT = 84
 _TOP, _BOTTOM = 8.0, 6.0  # pixels above and below the plot
 _RIGHT = 40.0  # pixels for the threshold's label
+DROPS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
+"""What makes the window smaller."""
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
@@ -28,7 +30,7 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
     for begin in range(0, len(points), step):
         stretch = points[begin : begin + step]
         fullest = max(stretch, key=lambda point: point.used)
-        kept += [point for point in stretch if point is fullest or point.kind in ("handover", "sweep")]
+        kept += [point for point in stretch if point is fullest or point.kind in DROPS]
     return kept
 
 
@@ -49,7 +51,7 @@ class TokenSpark(QWidget):
     def set_points(self, points: Sequence[Point], window: int, threshold: float) -> None:
         """Show other points; `window` in tokens, `threshold` a part of 1."""
         self._points, self._window, self._threshold = thinned(points, 1_200), window, threshold
-        drops = sum(point.kind in ("handover", "sweep") for point in points)
+        drops = sum(point.kind in DROPS for point in points)
         last = tokens_text(points[-1].used) if points else "0"
         self.setAccessibleName(
             f"Tokens in the window: now {last} of {tokens_text(window)}, {drops} drops so far"
@@ -122,8 +124,10 @@ class TokenSpark(QWidget):
 
     def _paint_mark(self, painter: QPainter, place: QPointF, kind: PointKind) -> None:
         inks = {
-            "handover": self._theme.seg_assistant,
+            "handover": self._theme.seg_handover,
             "sweep": self._theme.seg_output,
+            "fold": self._theme.seg_fold,
+            "observations": self._theme.seg_observations,
             "failure": self._theme.error,
         }
         if kind in inks:

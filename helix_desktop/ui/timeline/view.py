@@ -10,25 +10,48 @@ from helix_desktop.ui.elements import Card as CardFrame
 from helix_desktop.ui.elements import EmptyState, Line, Now, Pill, wall_clock
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.timeline.cards import FailureView, MarkView, RunningView, SweepView, Wishes
+from helix_desktop.ui.timeline.cards import (
+    FailureView,
+    MarkView,
+    PersonView,
+    PlacedView,
+    SweepView,
+    Wishes,
+)
+from helix_desktop.ui.timeline.filter_bar import FilterBar
+from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
+from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.rail import Node, RailRow
 from helix_desktop.ui.timeline.rows import (
     Card,
     FailureCard,
+    FoldCard,
     HandoverCard,
     MarkCard,
+    ObservationsCard,
+    PersonCard,
+    PlacedCard,
     RunningCard,
     SweepCard,
     TimelineState,
 )
+from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSpark
 from helix_desktop.ui.widgets import retint
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 _BATCH = 16  # cards that are built at once
 _AHEAD = 900  # pixels of cards that are kept ready below the visible part
-_NODE_Y: dict[Node, int] = {"live": 23, "handover": 23, "sweep": 19, "failure": 19, "mark": 12}
+_NODE_Y: dict[Node, int] = {
+    "live": 23,
+    "handover": 23,
+    "observations": 22,
+    "fold": 22,
+    "sweep": 19,
+    "failure": 19,
+    "mark": 12,
+}
 
 
 class Timeline(QWidget):
@@ -52,6 +75,7 @@ class Timeline(QWidget):
         self._unfolded: dict[int, bool] = {}
         self._wishes = Wishes(self)
         self.spark = TokenSpark()
+        self.filter_bar = FilterBar()
         self.empty = EmptyState("history", "", "Compact now")
         self.running = RunningView(self._wishes)
         self._running_row = RailRow(self.running, "live", 20)
@@ -69,11 +93,20 @@ class Timeline(QWidget):
     def set_state(self, state: TimelineState) -> None:
         """Show another state; cards that are the same stay, and so does the place on screen."""
         self._state = state
-        seqs = {card.seq for card in state.cards}
-        for seq in [seq for seq in self._rows if seq not in seqs]:
-            self._drop(seq)
+        self.filter_bar.count(state.cards)
         self._show_numbers()
         self.set_running(state.running)
+        self._show_cards()
+
+    @property
+    def _cards(self) -> tuple[Card, ...]:
+        """The cards that the filter lets through, newest first."""
+        return tuple(card for card in self._state.cards if self.filter_bar.passes(card))
+
+    def _show_cards(self) -> None:
+        seqs = {card.seq for card in self._cards}
+        for seq in [seq for seq in self._rows if seq not in seqs]:
+            self._drop(seq)
         self._build(max(_BATCH, len(self._rows)))
         self._fill_soon.start()
 
@@ -98,7 +131,9 @@ class Timeline(QWidget):
 
     def reveal(self, seq: int) -> None:
         """Bring the card of an event into sight."""
-        place = next((at for at, card in enumerate(self._state.cards) if card.seq == seq), -1)
+        if seq not in {card.seq for card in self._cards}:
+            self.filter_bar.choose(None)
+        place = next((at for at, card in enumerate(self._cards) if card.seq == seq), -1)
         if place >= 0:
             self._build(place + 1)
             row = self._rows[seq][1]
@@ -137,6 +172,7 @@ class Timeline(QWidget):
         self._column.setSpacing(0)
         self._column.addWidget(self._spark_card())
         self._column.addSpacing(10)
+        self._column.addWidget(self.filter_bar)
         self._column.addWidget(self._running_row)
         self._above = self._column.count()
         self._column.addStretch(1)
@@ -173,6 +209,7 @@ class Timeline(QWidget):
         wishes.unfolded.connect(self._unfolded.__setitem__)
         self.spark.point_clicked.connect(self.show_in_chat)
         self.empty.pressed.connect(self.compact_requested)
+        self.filter_bar.changed.connect(self._show_cards)
         self._fill_soon = QTimer(self)
         self._fill_soon.setSingleShot(True)
         self._fill_soon.setInterval(0)
@@ -192,15 +229,20 @@ class Timeline(QWidget):
 
     def _fill(self) -> None:
         bar = self._scroll.verticalScrollBar()
-        if len(self._rows) < len(self._state.cards) and bar.maximum() - bar.value() < _AHEAD:
+        if len(self._rows) < len(self._cards) and bar.maximum() - bar.value() < _AHEAD:
             self._build(len(self._rows) + _BATCH)
 
     def _build(self, wanted: int) -> None:
         anchor = self._anchor()
         live = next(
-            (card.seq for card in self._state.cards if isinstance(card, HandoverCard) and not card.undone), 0
+            (
+                card.seq
+                for card in self._state.cards
+                if isinstance(card, HandoverCard) and not card.undone and not card.inside
+            ),
+            0,
         )
-        cards = self._state.cards[:wanted]
+        cards = self._cards[:wanted]
         for place, card in enumerate(cards):
             held = self._rows.get(card.seq)
             node = _node(card, card.seq == live)
@@ -224,8 +266,23 @@ class Timeline(QWidget):
         match card:
             case HandoverCard():
                 return HandoverView(card, self._wishes, now, unfolded=self._unfolded.get(card.seq, live))
+            case FoldCard():
+                return FoldView(card, self._wishes, now, unfolded=self._unfolded.get(card.seq, False))
+            case ObservationsCard():
+                return ObservationsView(card, self._wishes, now, unfolded=self._unfolded.get(card.seq, False))
+            case _:
+                return self._line_of(card, now)
+
+    def _line_of(
+        self, card: SweepCard | PlacedCard | PersonCard | FailureCard | MarkCard, now: int
+    ) -> QWidget:
+        match card:
             case SweepCard():
                 return SweepView(card, self._wishes, now)
+            case PlacedCard():
+                return PlacedView(card, self._wishes, now)
+            case PersonCard():
+                return PersonView(card, self._wishes, now)
             case FailureCard():
                 return FailureView(card, self._wishes, now)
             case MarkCard():
@@ -233,8 +290,8 @@ class Timeline(QWidget):
 
     def _mark_ends(self) -> None:
         shown = [self._running_row] if not self._running_row.isHidden() else []
-        shown += [self._rows[card.seq][1] for card in self._state.cards if card.seq in self._rows]
-        complete = len(self._rows) == len(self._state.cards)
+        shown += [self._rows[card.seq][1] for card in self._cards if card.seq in self._rows]
+        complete = len(self._rows) == len(self._cards)
         for place, row in enumerate(shown):
             row.set_ends(place == 0, complete and place == len(shown) - 1)
 
@@ -258,12 +315,16 @@ class Timeline(QWidget):
 
 
 def _node(card: Card, live: bool) -> Node:
+    node: Node = "mark"
     match card:
         case HandoverCard():
-            return "live" if live else "mark" if card.undone else "handover"
-        case SweepCard():
-            return "mark" if card.undone else "sweep"
+            node = "live" if live else "mark" if card.undone else "handover"
+        case ObservationsCard() if not card.undone:
+            node = "observations"
+        case FoldCard() if not card.undone:
+            node = "fold"
+        case SweepCard() | PlacedCard() if not card.undone:
+            node = "sweep" if isinstance(card, SweepCard) else "mark"
         case FailureCard():
-            return "failure"
-        case MarkCard():
-            return "mark"
+            node = "failure"
+    return node

@@ -165,18 +165,28 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
     assert "compact" in widget(view).accessibleName()
     view.board.model.replace("t", replace(COMPACT, chosen="user", original=ORIGINAL))
     assert "You chose this form." in words(view)
+    told = replace(
+        COMPACT, note="The extract was too long.", cost="1.2k tokens, 0.8 s, fast", original=ORIGINAL
+    )
+    view.board.model.replace("t", told)
+    assert "The extract was too long. It took 1.2k tokens, 0.8 s, fast." in words(view)
 
 
 @pytest.mark.parametrize(
     ("row", "names"),
     [
-        (CARD, ["pin", "", "recall", "cache"]),
-        (replace(CARD, badge="pinned"), ["unpin", "", "recall", "cache"]),
+        (replace(CARD, size=900), ["pin", "", "recall", "cache"]),
+        (CARD, ["pin", "", "form:preview", "form:compact", "", "recall", "cache"]),
+        (replace(PREVIEW, badge="pinned"), ["unpin", "", "form:full", "form:compact", "", "recall", "cache"]),
+        (
+            replace(CARD, badge="cached"),
+            ["pin", "", "form:full", "form:preview", "form:compact", "", "recall", "cache", "", "timeline"],
+        ),
         (replace(CARD, badge="folded"), ["pin", "", "recall", "cache", "", "timeline"]),
         (replace(CARD, digest="", badge="", arguments=(ARGUMENT,)), [f"argument:{ARGUMENT}"]),
         (
-            replace(CARD, arguments=(ARGUMENT, DIGEST)),
-            ["pin", "", "recall", "cache", f"argument:{ARGUMENT}", f"argument:{DIGEST}"],
+            replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
+            ["pin", "", "recall", "cache", f"argument:{ARGUMENT}", f"argument:{DIGEST}", "", "timeline"],
         ),
         (ToolRow("t", "c", "bash", "ls", "denied"), []),
     ],

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.elements import when_text
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.inspector.from_window import levels_of
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.inspector.rows import CacheStats, RowKind
 from helix_desktop.ui.inspector.view import Inspector
 from tests.support.panes_samples import NOW_MS, inspector, window_rows
 
@@ -42,12 +46,88 @@ def test_the_numbers_say_where_they_come_from(pane: Inspector) -> None:
 
 def test_the_legend_has_what_there_is(pane: Inspector) -> None:
     """Segments of nothing have no row."""
-    assert len(pane._legend) == 9
+    assert len(pane._legend) == 13
     state = inspector()
     without = tuple(replace(one, tokens=0) if one.kind == "recalled" else one for one in state.segments)
     pane.set_state(replace(state, segments=without))
     assert "recalled" not in pane._legend
     assert pane._legend["free"].accessibleName() == "Free: 7.4k"
+
+
+def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
+    """Ticks are found with the mouse and told to screen readers; off has none, and says so."""
+    kinds = {name: " ".join(one.kind for one in levels_of(policy)) for name, policy in PROFILES.items()}
+    assert kinds["balanced"] == "observe place handover panic"
+    assert kinds["lean"] == "observe handover panic"
+    assert kinds["plain"] == "handover panic"
+    assert kinds["off"] == ""
+    width = pane.bar.width()
+    assert pane.bar.tip_at(width * 0.30) == "at 30 %: unobserved history is observed"
+    assert pane.bar.tip_at(width * 0.38) == "at 38 %: prepared observations go in place"
+    assert pane.bar.tip_at(width * 0.85 + 2) == "at 85 %: handover"
+    assert "panic" not in pane.bar.tip_at(width * 0.95)
+    assert "95 %" in pane.bar.accessibleName()
+    assert pane.bar.tip_at(3).startswith("System prompt · 1,120 tokens")
+    off = replace(inspector(), levels=levels_of(PROFILES["off"]), managed=False)
+    pane.set_state(off)
+    assert pane.bar.tip_at(width * 0.85).startswith("Free")
+    assert pane.until.text() == "The policy is off: no request is changed."
+
+
+def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
+    assert pane.ratio.text == "× 1.24 of our count, median of 5 reports"
+    pane.set_state(replace(inspector(), ratio=""))
+    assert pane.ratio.isHidden()
+
+
+def test_what_is_prepared_is_told_until_it_is_in_place(pane: Inspector) -> None:
+    assert pane.waiting.isVisible()
+    assert "12 observations wait" in pane.waiting.text()
+    pane.set_state(replace(inspector(), waiting=""))
+    assert not pane.waiting.isVisible()
+
+
+def test_p_pins_an_output_and_nothing_else(qtbot: QtBot, pane: Inspector) -> None:
+    rows = {row.kind: at for at, row in enumerate(inspector().rows)}
+    pane.requests.setFocus()
+    outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
+    others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
+    for kind in outputs:
+        pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
+        with qtbot.waitSignal(pane.pin_toggled) as told:
+            QTest.keyClick(pane.requests, Qt.Key.Key_P)
+        assert told.args[0].kind == kind
+    for kind in others:
+        pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
+        with qtbot.assertNotEmitted(pane.pin_toggled):
+            QTest.keyClick(pane.requests, Qt.Key.Key_P)
+
+
+def test_a_rows_menu_offers_what_can_be_done_with_it(qtbot: QtBot, pane: Inspector) -> None:
+    rows = {row.kind: at for at, row in enumerate(inspector().rows)}
+    offered: dict[str, list[str]] = {}
+    kinds: tuple[RowKind, ...] = ("pinned", "fold", "system")
+    for kind in kinds:
+        at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, pane.requests.mapToGlobal(at))
+        pane.requests.contextMenuEvent(event)
+        menu = next(one for one in pane.requests.findChildren(QMenu) if one.isVisible())
+        offered[kind] = [action.text() for action in menu.actions()]
+        menu.close()
+        menu.deleteLater()
+        QCoreApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
+    text = "Show the text that is sent"
+    assert offered == {
+        "pinned": ["Show in the chat", text, "Unpin"],
+        "fold": ["Show in the chat", text],
+        "system": [text],
+    }
+
+
+def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
+    assert pane.saved_bars.accessibleName().startswith("Tokens saved: sweep 1.2k, fold 2.9k, handover 2.1k")
+    pane.set_state(replace(inspector(), cache=CacheStats(3, 100, 80)))
+    assert pane.saved_bars.isHidden()
 
 
 def test_a_click_leads_to_the_event(qtbot: QtBot, pane: Inspector) -> None:
@@ -84,8 +164,8 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     pane.set_state(inspector(60))
     assert pane.requests.currentIndex().row() == 5
     assert pane.requests.model().rowCount() == 60
-    pane.set_state(inspector(4))
-    assert pane.requests.model().rowCount() == 4
+    pane.set_state(inspector(6))
+    assert pane.requests.model().rowCount() == 6
 
 
 def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:

@@ -10,14 +10,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.elements import Pill
+from helix_desktop.ui.cache_browser.content_card import ContentCard
+from helix_desktop.ui.elements import Line, Pill, Words
 from helix_desktop.ui.theme import DARK
 from helix_desktop.ui.timeline.cards import SweepView
+from helix_desktop.ui.timeline.flow import BulletView
+from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView, duration_text
-from helix_desktop.ui.timeline.rows import Point, RunningCard, SweepCard, TimelineState
+from helix_desktop.ui.timeline.observations_view import ObservationsView
+from helix_desktop.ui.timeline.rows import Point, RunningCard, SweepCard, TimelineState, group_of
 from helix_desktop.ui.timeline.sparkline import thinned
 from helix_desktop.ui.timeline.view import Timeline
-from tests.support.panes_samples import NOW_MS, handover, points, timeline
+from tests.support.panes_samples import NOW_MS, fold, handover, long_timeline, observations, points, timeline
 
 
 @pytest.fixture
@@ -69,8 +73,8 @@ def test_the_newest_handover_is_open_and_sources_lead_to_events(qtbot: QtBot, pa
     """Six sections with source chips; a sentence without source is flagged; the index leads to the cache."""
     view = card(pane, 492)
     assert isinstance(view, HandoverView)
-    assert [fold.head.text() for fold in view.folds][-1] == "Ledger"
-    assert len(view.folds) == 7
+    assert [fold.head.text() for fold in view.parts][-1] == "Ledger"
+    assert len(view.parts) == 7
     with qtbot.waitSignal(pane.source_clicked) as source:
         button(view, "e31").click()
     assert source.args == [31]
@@ -85,9 +89,9 @@ def test_older_handovers_are_built_when_opened(pane: Timeline) -> None:
     """A folded card has no sections yet; opening makes them, and the card stays open when it changes."""
     view = card(pane, 210)
     assert isinstance(view, HandoverView)
-    assert not view.folds
-    view.fold_head.click()
-    assert len(view.folds) == 7
+    assert not view.parts
+    view.opener.click()
+    assert len(view.parts) == 7
     state = timeline()
     undone = handover(1, 210, True)
     cards = tuple(undone if one.seq == 210 else one for one in state.cards)
@@ -95,7 +99,7 @@ def test_older_handovers_are_built_when_opened(pane: Timeline) -> None:
     again = card(pane, 210)
     assert isinstance(again, HandoverView)
     assert again is not view
-    assert again.fold_head.isChecked()
+    assert again.opener.isChecked()
 
 
 def test_cards_that_did_not_change_are_kept(pane: Timeline) -> None:
@@ -204,3 +208,146 @@ def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> N
 def test_durations(milliseconds: int, text: str) -> None:
     """Short ones exact, long ones readable."""
     assert duration_text(milliseconds) == text
+
+
+def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeline) -> None:
+    """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
+    pane.set_state(long_timeline())
+    view = card(pane, 497)
+    assert isinstance(view, FoldView)
+    pills = [one.text() for one in view.findChildren(Pill)]
+    assert "9.9k → 790 tokens" in pills
+    assert view.accessibleName().startswith("Fold 4, 28 steps folded into a note, 9,900 to 790 tokens")
+    assert not view.findChildren(Words)
+    view.note.head.click()
+    assert [one.text() for one in view.findChildren(Words)] == [fold(4, 497).text]
+    with qtbot.waitSignal(pane.digest_clicked) as digest:
+        button(view, fold(4, 497).index[:8]).click()
+    assert digest.args == [fold(4, 497).index]
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        button(view, "e12–e148").click()
+    assert source.args == [12]
+    with qtbot.waitSignal(pane.undo_requested) as undo:
+        button(view, "Undo").click()
+    assert undo.args == [497]
+    pane.set_state(TimelineState((fold(4, 497, undone=True),), points(), 14_600, 24_000))
+    assert card(pane, 497).accessibleName().endswith("undone")
+    assert button(card(pane, 497), "Redo")
+    assert isinstance(again := card(pane, 497), FoldView)
+    assert again.note.head.isChecked()
+
+
+def test_a_long_note_scrolls_in_a_frame_and_is_whole(pane: Timeline) -> None:
+    text = "\n".join(f"did: read_file part{n}.txt" for n in range(900))
+    pane.set_state(TimelineState((fold(1, 5, text=text),), points(), 14_600, 24_000))
+    view = card(pane, 5)
+    assert isinstance(view, FoldView)
+    view.note.head.click()
+    frame = view.findChildren(ContentCard)[0]
+    assert frame.height() < 500
+    frame.copy_content()
+    assert QApplication.clipboard().text() == text
+
+
+def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, pane: Timeline) -> None:
+    """Priorities in words, dates as the window has them, sources as chips, quotes verbatim, the ledger."""
+    pane.set_state(long_timeline())
+    view = card(pane, 498)
+    assert isinstance(view, ObservationsView)
+    view.parts[0].head.click()
+    pills = [one.text() for one in view.findChildren(Pill)]
+    assert [text for text in pills if text in ("vital", "useful", "minor")] == [
+        "vital",
+        "useful",
+        "useful",
+        "minor",
+    ]
+    days = [one.text for one in view.findChildren(Line) if one.text.startswith("20")]
+    assert len(days) == 2
+    assert days == sorted(days)
+    facts = [one.accessibleName() for one in view.findChildren(BulletView)]
+    assert facts[0] == "Tests must stay green; pytest -q is the check that counts."
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        button(view, "e17").click()
+    assert source.args == [17]
+    assert button(view, "unsupported")
+    view.parts[1].head.click()
+    assert [one.text() for one in view.findChildren(Words)] == [observations(3, 498).quotes[0].text]
+    assert [part.head.text() for part in view.parts][-1] == "Ledger"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "undo"),
+    [({}, "waiting", 0), ({"placed": 9}, "in place", 9), ({"placed": 9, "undone": True}, "undone", 9)],
+)
+def test_observations_wait_stand_in_place_or_are_undone(
+    qtbot: QtBot, pane: Timeline, changes: dict[str, object], said: str, undo: int
+) -> None:
+    """What waits has nothing to undo; what is in place is undone where it was put there."""
+    pane.set_state(TimelineState((observations(1, 5, **changes),), points(), 14_600, 24_000))
+    view = card(pane, 5)
+    assert view.accessibleName().endswith(said)
+    found = [one for one in view.findChildren(QAbstractButton) if one.text() in (" Undo", " Redo")]
+    assert len(found) == bool(undo)
+    if undo:
+        signal = pane.redo_requested if said == "undone" else pane.undo_requested
+        with qtbot.waitSignal(signal) as told:
+            found[0].click()
+        assert told.args == [undo]
+
+
+def test_what_stands_inside_something_later_says_so(pane: Timeline) -> None:
+    pane.set_state(long_timeline())
+    assert [one.text() for one in card(pane, 464).findChildren(Pill) if "inside" in one.text()] == [
+        "inside Handover 3"
+    ]
+
+
+def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: QtBot, pane: Timeline) -> None:
+    """Only in a long timeline; undo marks go with their kind; a card that is asked for is always shown."""
+    assert pane.filter_bar.isHidden()
+    state = long_timeline()
+    pane.set_state(state)
+    assert pane.filter_bar.isVisible()
+    assert button(pane.filter_bar, "Folds 4").isVisible()
+    button(pane.filter_bar, "Handovers").click()
+    shown = [one for one in state.cards if pane.card_widget(one.seq)]
+    assert {group_of(one) for one in shown} == {"handovers"}
+    assert len(shown) == 5
+    pane.reveal(497)
+    assert pane.card_widget(497) is not None
+    assert pane.filter_bar.group is None
+    button(pane.filter_bar, "Pins and forms").click()
+    pane.set_state(replace(state, cards=tuple(one for one in state.cards if group_of(one) != "yours")))
+    assert pane.filter_bar.group is None
+    assert pane.card_widget(497) is not None
+
+
+def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
+    pane.set_state(long_timeline())
+    pane.activateWindow()
+    folds = button(pane.filter_bar, "Folds")
+    folds.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(folds, Qt.Key.Key_Space)
+    assert pane.filter_bar.group == "folds"
+    assert folds.isChecked()
+
+
+def test_a_pin_leads_to_its_output_and_a_form_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:
+    pane.set_state(long_timeline())
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        button(card(pane, 495), "Show").click()
+    assert source.args == [37]
+    with qtbot.waitSignal(pane.undo_requested) as undo:
+        button(card(pane, 494), "Undo").click()
+    assert undo.args == [494]
+    assert not [one for one in card(pane, 495).findChildren(QAbstractButton) if "Undo" in one.text()]
+
+
+def test_a_narrow_timeline_needs_no_more_width_than_it_has(pane: Timeline) -> None:
+    pane.resize(420, 700)
+    pane.set_state(long_timeline())
+    for one in long_timeline().cards:
+        widget = pane.card_widget(one.seq)
+        if widget is not None:
+            assert widget.minimumSizeHint().width() < 340, type(one).__name__

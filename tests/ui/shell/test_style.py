@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from PySide6.QtGui import QColor, QFontDatabase
 from PySide6.QtWidgets import QApplication, QWidget
@@ -9,12 +11,17 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts, style
+from helix_desktop.ui.inspector.gauge import SEGMENT_INKS
+from helix_desktop.ui.inspector.rows import RowKind
 from helix_desktop.ui.sidebar.rows import WORKSPACE_COLORS
 from helix_desktop.ui.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.widgets import Dot, retint
 
 AA = 4.5
 """Least contrast of text, WCAG 2.2 criterion 1.4.3."""
+
+GRAPHIC = 3.0
+"""Least contrast of what is not text, WCAG 2.2 criterion 1.4.11."""
 
 
 def luminance(color: str) -> float:
@@ -36,6 +43,19 @@ def contrast(ink: str, ground: str) -> float:
 @pytest.mark.parametrize(("ink", "ground"), style.TEXT_PAIRS)
 def test_text_is_readable_on_every_surface_it_stands_on(theme: Theme, ink: str, ground: str) -> None:
     assert contrast(getattr(theme, ink), getattr(theme, ground)) >= AA
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("kind", get_args(RowKind))
+def test_each_part_of_the_bar_stands_out_from_its_ground(theme: Theme, kind: RowKind) -> None:
+    for ground in ("surface", "side", "canvas"):
+        assert contrast(SEGMENT_INKS[kind](theme), getattr(theme, ground)) >= GRAPHIC
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_no_two_parts_of_the_bar_share_a_colour(theme: Theme) -> None:
+    inks = [SEGMENT_INKS[kind](theme) for kind in (*get_args(RowKind), "reserve", "free")]
+    assert len(set(inks)) == len(inks)
 
 
 @pytest.mark.parametrize("color", WORKSPACE_COLORS)

@@ -72,6 +72,8 @@ async def test_a_card_leads_to_what_became_of_it(qapp: QApplication, tmp_path: P
         await _work(rig, server, **FOLDS)
         rig.chat.view.card_chosen.emit(card(rig, "part0.txt").key, "timeline")
         assert rig.window.page() == "timeline"
+        seq = next(one.seq for one in rig.talk.session.log if isinstance(one.event, FoldMade))
+        await until(lambda: rig.screens.timeline.card_widget(seq), "the fold's card")
 
         rig.chat.view.card_chosen.emit(card(rig, "part0.txt").key, "cache")
         assert rig.window.page() == "cache"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from helix_desktop.context import observation
 from helix_desktop.context.budget import gauge
 from helix_desktop.context.content import StoreTotals
 from helix_desktop.context.event import (
     AssistantSpoke,
     FoldMade,
+    FormChosen,
     HandoverFailed,
     HandoverMade,
+    ObservationsFailed,
     ObservationsMade,
+    ObservationsPlaced,
     Pinned,
     Redone,
     SweepMade,
@@ -28,9 +32,19 @@ from helix_desktop.ui.chat.from_events import ChatRows, all_rows
 from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, Row, ToolRow, UserRow, wants_original
 from helix_desktop.ui.chat.tool_rows import HEAD_LINES, TAIL_LINES
 from helix_desktop.ui.inspector.from_window import inspector_state, request_text, row_text
-from helix_desktop.ui.timeline.from_events import cards_of, points_of
-from helix_desktop.ui.timeline.rows import HandoverCard, MarkCard, SweepCard
-from tests.support.histories import Maker, UNFOLDED, histories, played, policies, tokens, unfolded
+from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.timeline.from_events import cards_of
+from helix_desktop.ui.timeline.points import points_of
+from helix_desktop.ui.timeline.rows import (
+    FoldCard,
+    HandoverCard,
+    MarkCard,
+    ObservationsCard,
+    PlacedCard,
+    SweepCard,
+)
+from helix_desktop.ui.timeline.sparkline import DROPS
+from tests.support.histories import Maker, histories, played, tokens
 from tests.support.rewritten import choose, outputs, rewritten
 
 
@@ -166,30 +180,63 @@ def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
         assert not count or shown[-1] == f"line {count - 1}"
 
 
-@given(histories(UNFOLDED, policies().map(unfolded)))
+_CARDS = (
+    SweepMade | HandoverMade | HandoverFailed | FoldMade | ObservationsMade | ObservationsPlaced
+    | ObservationsFailed | FormChosen | Pinned | Unpinned | Undone | Redone
+)  # fmt: skip
+
+
+@given(histories() | rewritten())
 def test_the_timeline_has_a_card_for_each_rewrite_newest_first(maker: Maker) -> None:
     known = maker.transcript
     cards = cards_of(maker.log, known)
-    seqs = [card.seq for card in cards]
-    kinds = SweepMade | HandoverMade | HandoverFailed | Undone | Redone
-    assert seqs == [one.seq for one in reversed(maker.log) if isinstance(one.event, kinds)]
+    assert [card.seq for card in cards] == [
+        one.seq for one in reversed(maker.log) if isinstance(one.event, _CARDS)
+    ]
     for card in cards:
-        if isinstance(card, HandoverCard | SweepCard):
+        if isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
             assert card.undone == (not known.rewrites.holds(card.seq))
         if isinstance(card, MarkCard):
-            assert card.target in known.rewrites.sweeps or card.target in known.rewrites.handovers
-    assert [card.number for card in reversed(cards) if isinstance(card, HandoverCard)] == list(
-        range(1, len(known.rewrites.handovers) + 1)
-    )
+            assert known.rewrites.knows(card.target)
+    for kind in (HandoverCard, FoldCard, ObservationsCard):
+        numbers = [card.number for card in reversed(cards) if isinstance(card, kind)]
+        assert numbers == list(range(1, len(numbers) + 1))
 
 
-@given(histories())
+@given(rewritten())
+def test_each_wide_card_stands_in_the_window_or_is_undone_or_inside_another(maker: Maker) -> None:
+    known = maker.transcript
+    shown = {cover.seq for cover in known.covers}
+    for card in cards_of(maker.log, known):
+        if not isinstance(card, HandoverCard | FoldCard | ObservationsCard):
+            continue
+        seq = card.placed if isinstance(card, ObservationsCard) else card.seq
+        if seq in shown:
+            assert not card.undone
+            assert not card.inside
+        elif not card.undone and seq and not isinstance(card, ObservationsCard):
+            assert card.inside
+
+
+@given(rewritten())
+def test_a_folds_card_tells_what_the_fold_is(maker: Maker) -> None:
+    made = {one.seq: one.event for one in maker.log if isinstance(one.event, FoldMade)}
+    for card in cards_of(maker.log, maker.transcript):
+        if isinstance(card, FoldCard):
+            fact = made[card.seq]
+            assert (card.text, card.index, card.steps) == (fact.text, fact.index, fact.steps)
+            assert card.before - card.after == fact.saved
+            assert (card.first, card.last) == (fact.after + 1, fact.upto)
+
+
+@given(histories() | rewritten())
 def test_points_lie_in_order_and_never_below_zero(maker: Maker) -> None:
     points = points_of(maker.log)
     assert [point.seq for point in points] == sorted(point.seq for point in points)
     assert all(point.used >= 0 for point in points)
-    rewrites = [one.seq for one in maker.log if isinstance(one.event, SweepMade | HandoverMade)]
-    assert set(rewrites) <= {point.seq for point in points}
+    kinds = SweepMade | HandoverMade | FoldMade | ObservationsPlaced
+    rewrites = [one.seq for one in maker.log if isinstance(one.event, kinds)]
+    assert rewrites == [point.seq for point in points if point.kind in DROPS]
 
 
 @given(histories() | rewritten())
@@ -203,6 +250,48 @@ def test_the_inspector_adds_up_to_the_gauge(maker: Maker) -> None:
     sizes = {one.kind: one.tokens for one in state.segments}
     assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == now.used
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
+
+
+@given(rewritten())
+def test_the_inspector_has_each_kind_of_row_in_the_bar_too(maker: Maker) -> None:
+    state = _state(maker)
+    sums: dict[str, int] = {}
+    for row in state.rows:
+        sums[row.kind] = sums.get(row.kind, 0) + row.tokens
+    parts = {one.kind: one.tokens for one in state.segments if one.kind not in ("reserve", "free")}
+    assert parts == {kind: tokens for kind, tokens in sums.items() if tokens}
+    live = {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
+    masked = {one.seq for one in state.rows if one.kind == "arguments"}
+    assert masked == {
+        seq for seq in maker.transcript.masked & live
+        if isinstance(maker.transcript.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
+    }  # fmt: skip
+
+
+@given(rewritten())
+def test_what_waits_and_what_was_saved_are_what_the_log_says(maker: Maker) -> None:
+    known, state = maker.transcript, _state(maker)
+    assert bool(state.waiting) == (observation.waiting(known) is not None)
+    held = [one for seq, one in known.rewrites.made.items() if known.rewrites.holds(seq)]
+    assert state.cache.saved == sum(
+        one.before - one.after if isinstance(one, HandoverMade) else getattr(one, "saved", 0) for one in held
+    )
+
+
+def _state(maker: Maker) -> InspectorState:
+    window = project(maker.transcript, maker.policy, maker.frame)
+    now = gauge(window, maker.transcript, maker.policy, maker.frame)
+    rows = rows_of(window, maker.transcript, maker.frame)
+    return inspector_state(rows, now, maker.transcript, maker.policy, StoreTotals(0, 0, 0, 1))
+
+
+def test_the_ratio_is_told_with_the_number_of_its_reports() -> None:
+    maker = played(1)
+    assert _state(maker).ratio == ""
+    for _ in range(2):
+        maker.step("On.", 1, ratio=1.3)
+        maker.answer(0, "words")
+    assert _state(maker).ratio == "× 1.30 of our count, median of 2 reports"
 
 
 @given(histories() | rewritten())

@@ -1,0 +1,70 @@
+"""The timeline's filter: all cards, or those of one kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QWidget
+
+from helix_desktop.ui.timeline.flow import FlowBox
+from helix_desktop.ui.timeline.rows import Card, Group, group_of
+from helix_desktop.ui.widgets import PushButton, column
+
+SHOWN_FROM = 10  # cards; a shorter timeline needs no filter
+_NAMES: dict[Group | None, str] = {
+    None: "All",
+    "handovers": "Handovers",
+    "observations": "Observations",
+    "folds": "Folds",
+    "sweeps": "Sweeps",
+    "yours": "Pins and forms",
+}
+
+
+class FilterBar(QWidget):
+    """One choice out of the kinds that there are."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.group: Group | None = None
+        self._buttons: dict[Group | None, PushButton] = {}
+        choice = QButtonGroup(self)
+        for group, name in _NAMES.items():
+            button = PushButton(name, "filter")
+            button.setCheckable(True)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, chosen=group: self.choose(chosen))
+            choice.addButton(button)
+            self._buttons[group] = button
+        self._buttons[None].setChecked(True)
+        self._flow = FlowBox(list(self._buttons.values()))
+        self.setLayout(column(self._flow, margins=(0, 0, 0, 6)))
+        self.setAccessibleName("Show in the timeline")
+        self.hide()
+
+    def choose(self, group: Group | None) -> None:
+        """Show the cards of a kind only, or all."""
+        self._buttons[group].setChecked(True)
+        if group != self.group:
+            self.group = group
+            self.changed.emit()
+
+    def count(self, cards: Sequence[Card]) -> None:
+        """Offer the kinds that these cards are of, with their number."""
+        counts = Counter(group_of(card) for card in cards)
+        for group, button in self._buttons.items():
+            number = len(cards) if group is None else counts[group]
+            button.setText(f"{_NAMES[group]} {number:,}")
+            button.setVisible(group is None or number > 0)
+        if self.group is not None and not counts[self.group]:
+            self.choose(None)
+        self._flow.rearrange()
+        self.setVisible(len(cards) >= SHOWN_FROM and len(counts) > 1)
+
+    def passes(self, card: Card) -> bool:
+        """Whether a card is to be shown."""
+        return self.group is None or group_of(card) == self.group

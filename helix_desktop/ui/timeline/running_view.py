@@ -1,0 +1,121 @@
+"""A compaction under way: its phases, what the model writes, and Cancel."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from helix_desktop.ui.elements import Card, Line, Words, scaled, ui_font
+from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.timeline.cards import Wishes
+from helix_desktop.ui.timeline.rows import PHASES, Phase, RunningCard
+from helix_desktop.ui.widgets import PushButton
+
+_TAIL = 420  # characters of the running summary that stay in sight
+
+
+class Steps(QWidget):
+    """Read → Summarise → Check → Write: what is done, what runs, what comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme, self._phase = LIGHT, PHASES[0]
+        self.setFixedHeight(scaled(24))
+
+    def set_phase(self, phase: Phase) -> None:
+        """Say which phase runs."""
+        self._phase = phase
+        self.setAccessibleName(f"{phase}, step {PHASES.index(phase) + 1} of {len(PHASES)}")
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.setFixedHeight(scaled(24))
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Room for all four."""
+        return QSize(420, scaled(24))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the four steps and the lines between them."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        x, middle, running = 1.0, self.height() / 2, PHASES.index(self._phase)
+        # Four steps of about 85 pixels each; what is left is for the lines between them.
+        between = max(4.0, min(22.0, (self.width() - scaled(345)) / 3))
+        for at, phase in enumerate(PHASES):
+            font = ui_font(12, 600 if at == running else 500)
+            ink = (
+                self._theme.text
+                if at == running
+                else self._theme.muted
+                if at < running
+                else self._theme.faint
+            )
+            self._paint_dot(painter, QPointF(x + 8, middle), at - running)
+            x += 23
+            painter.setFont(font)
+            painter.setPen(QColor(ink))
+            width = QFontMetricsF(font).horizontalAdvance(phase)
+            painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, phase)
+            x += width + 10
+            if at + 1 < len(PHASES):
+                painter.setPen(QPen(QColor(self._theme.border_strong), 1.5))
+                painter.drawLine(QPointF(x, middle), QPointF(x + between, middle))
+                x += between + 10
+
+    def _paint_dot(self, painter: QPainter, centre: QPointF, order: int) -> None:
+        if order < 0:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.ok_soft))
+            painter.drawEllipse(centre, 8, 8)
+            picture = pixmap("check", self._theme.ok, 10, self.devicePixelRatioF())
+            painter.drawPixmap(centre - QPointF(5, 5), picture)
+            return
+        painter.setPen(QPen(QColor(self._theme.accent if order == 0 else self._theme.border_strong), 2))
+        painter.setBrush(QColor(self._theme.accent_soft) if order == 0 else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(centre, 6.5, 6.5)
+        if order == 0:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.accent))
+            painter.drawEllipse(centre, 3, 3)
+
+
+class RunningView(Card):
+    """A compaction under way, with what the model writes and a Cancel that changes nothing."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        super().__init__((16, 12, 12, 13), 9)
+        self._title = Line("", 14, 600)
+        self.steps = Steps()
+        self.text = Words("", 13, "muted")
+        cancel = PushButton("Cancel")
+        cancel.setToolTip("Stop; nothing changes")
+        cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        cancel.clicked.connect(wishes.cancel)
+        head = QHBoxLayout()
+        head.addWidget(self._title)
+        head.addStretch(1)
+        head.addWidget(cancel)
+        below = QVBoxLayout()
+        below.setContentsMargins(0, 0, 4, 0)
+        below.setSpacing(9)
+        below.addWidget(self.steps)
+        below.addWidget(self.text)
+        self.body.addLayout(head)
+        self.body.addLayout(below)
+
+    def show_card(self, card: RunningCard) -> None:
+        """Show how far it is."""
+        self._title.set_text(f"{card.what} under way")
+        self.setAccessibleName(f"{card.what} under way, {card.phase}")
+        self.steps.set_phase(card.phase)
+        tail = card.text[-_TAIL:]
+        if len(card.text) > _TAIL:
+            tail = "… " + tail.split(" ", 1)[-1]
+        self.text.setText(tail)
+        self.text.setVisible(bool(tail))

@@ -1,0 +1,144 @@
+"""The forms of large outputs in the real window: chosen by the agent, shown, changed by the person."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication, QDialog
+
+from helix_desktop.context.event import FormChosen, OutputHeld, ToolAnswered
+from helix_desktop.context.intake_choice import OPENING as QUESTION
+from helix_desktop.ui.chat.rows import DividerRow, ToolRow
+from helix_desktop.ui.dialogs import TextQuestion
+from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {"long.txt": "".join(f"line {n} of a long file\n" for n in range(600))}
+LARGE = {"intake_above": 500, "preview_tokens": 120, "protect_steps": 50, "protect_tokens": 100_000}
+
+
+class Reader:
+    """A model that reads one file; how it is to be kept it says when it is asked."""
+
+    def __init__(self, choice: str = "1: preview") -> None:
+        self.choice, self.go = choice, asyncio.Event()
+        self.go.set()
+        self.wanted: list[str] = []
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Answer a request by what its last message is."""
+        last = str(request["messages"][-1]["content"])
+        if last.startswith(QUESTION):
+            return Stream(Wait(self.go), Text(self.choice))
+        if last.startswith("[Extract]"):
+            self.wanted.append(last)
+            return say("The gist of it.")
+        if request["messages"][-1]["role"] == "user":
+            return Stream(Call("read_file", '{"path": "long.txt"}', id=f"c{len(request['messages'])}"))
+        return say("Read.")
+
+
+async def _read(rig: Rig, server: ChatServer, **policy: object) -> None:
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**(LARGE | policy))
+    await rig.say("Read it")
+
+
+def card(rig: Rig) -> ToolRow:
+    """The card of the newest reading."""
+    return [row for row in rig.rows(ToolRow) if row.tool == "read_file"][-1]
+
+
+async def test_the_agents_choice_shows_while_it_is_made_and_stays_on_the_card(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    reader = Reader("1: compact: the number of lines")
+    reader.go.clear()
+    async with ChatServer(reader) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**LARGE)
+        rig.typed("Read it")
+        await until(lambda: rig.facts(OutputHeld) and card(rig).choosing, "the output held")
+        await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
+        assert card(rig).digest
+        reader.go.set()
+        await rig.turn_over()
+        row = card(rig)
+        assert (row.form, row.chosen, row.choosing) == ("compact", "agent", False)
+        assert row.asked == "the number of lines"
+        assert "tokens" in row.cost
+        assert "The gist of it." in row.head
+        assert "intake" not in rig.window.jobs.job_ids()
+
+
+async def test_the_person_shows_all_of_it_and_takes_that_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Reader()) as server, opened_window(qapp, tmp_path) as rig:
+        await _read(rig, server)
+        before = rig.talk.measure()[0]
+        assert card(rig).form == "preview"
+        rig.chat.view.card_chosen.emit(card(rig).key, "form:full")
+        await until(lambda: card(rig).form == "full", "all of it")
+        assert card(rig).lines == 600
+        assert card(rig).chosen == "user"
+        assert rig.talk.measure()[0].estimate > before.estimate + 3_000
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "form")
+        assert "read_file long.txt" in divider.text
+        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        await until(lambda: card(rig).form == "preview", "the preview again")
+        assert rig.talk.measure()[0] == before
+
+
+async def test_the_person_asks_for_an_extract_in_their_own_words(qapp: QApplication, tmp_path: Path) -> None:
+    reader = Reader()
+    async with ChatServer(reader) as server, opened_window(qapp, tmp_path) as rig:
+        await _read(rig, server)
+        rig.chat.view.card_chosen.emit(card(rig).key, "form:compact")
+        await until(lambda: rig.window.findChildren(TextQuestion), "the question")
+        dialog = rig.window.findChildren(TextQuestion)[0]
+        dialog.field.setText("every tenth line")
+        press(dialog, "Extract")
+        await until(lambda: card(rig).form == "compact", "the extract")
+        assert "every tenth line" in reader.wanted[0]
+        assert card(rig).asked == "every tenth line"
+        assert "The gist of it." in card(rig).head
+        assert [one.form for one in rig.facts(FormChosen)] == ["compact"]
+
+
+async def test_leaving_the_question_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
+    reader = Reader()
+    async with ChatServer(reader) as server, opened_window(qapp, tmp_path) as rig:
+        await _read(rig, server)
+        rig.chat.view.card_chosen.emit(card(rig).key, "form:compact")
+        await until(lambda: rig.window.findChildren(TextQuestion), "the question")
+        dialog = rig.window.findChildren(TextQuestion)[0]
+        press(dialog, "Cancel")
+        await until(
+            lambda: not [one for one in rig.window.findChildren(QDialog) if one.isVisible()], "closed"
+        )
+        await rig.turn_over()
+        assert rig.facts(FormChosen) == []
+        assert reader.wanted == []
+
+
+async def test_a_form_that_does_not_fit_is_refused_where_the_person_looks(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(Reader()) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder(
+            "project", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}
+        )
+        await rig.use_server(server)
+        await rig.change_policy(**LARGE)
+        await rig.say("Read it")
+        rig.chat.view.card_chosen.emit(card(rig).key, "form:full")
+        await until(lambda: "does not fit" in rig.banners(), "the refusal")
+        assert card(rig).form == "preview"
+        answer = rig.facts(ToolAnswered)[-1]
+        assert len(await rig.room.store.get(answer.digest)) == answer.size
