@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
-from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
+from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy, edges_of, parted
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
 from helix_desktop.context.transcript import FRAMING, PINNED_LABEL, Transcript
@@ -77,6 +77,7 @@ def _runs(transcript: Transcript, policy: Policy, edges: Sequence[int]) -> list[
     """The stretches of old closed steps that stand raw in the window, split where something else stands."""
     newest = _newest_user(transcript)
     stay = _taken_back(transcript)
+    edges = (*edges, *edges_of(transcript.covers))
     runs: list[list[_Old]] = [[]]
     for entry in _old_entries(transcript, policy):
         if (
@@ -86,14 +87,10 @@ def _runs(transcript: Transcript, policy: Policy, edges: Sequence[int]) -> list[
         ):
             runs.append([])
         else:
-            if runs[-1] and _parted(runs[-1][-1].item.seq, entry.seq, edges):
+            if runs[-1] and parted(runs[-1][-1].item.seq, entry.seq, edges):
                 runs.append([])
             runs[-1].append(_old(transcript, policy, entry))
     return [run for run in runs if run and _gain_of(run) > HEADER]
-
-
-def _parted(before: int, seq: int, edges: Sequence[int]) -> bool:
-    return any(before <= edge < seq for edge in edges)
 
 
 def _old_entries(transcript: Transcript, policy: Policy) -> list[Entry]:
@@ -188,15 +185,16 @@ def _is_older_word(entry: Entry, newest: int) -> bool:
 def _segments(transcript: Transcript, old: set[int], edges: Sequence[int]) -> list[list[Entry]]:
     """Stretches of these notes with nothing between them but older messages of the person."""
     newest = _newest_user(transcript)
+    edges = (*edges, *edges_of(transcript.covers))
     segments: list[list[Entry]] = [[]]
     for entry in transcript.live():
-        if isinstance(entry, Block) and entry.seq in old:
-            if segments[-1] and _parted(_end(segments[-1][-1]), entry.upto, edges):
-                segments.append([])
-            segments[-1].append(entry)
-        elif not _is_older_word(entry, newest):
+        is_old = isinstance(entry, Block) and entry.seq in old
+        if not (is_old or _is_older_word(entry, newest)):
             segments.append([])
-        elif segments[-1]:
+            continue
+        if segments[-1] and parted(_end(segments[-1][-1]), _end(entry), edges):
+            segments.append([])
+        if is_old or segments[-1]:
             segments[-1].append(entry)
     for segment in segments:
         while segment and isinstance(segment[-1], Item):
