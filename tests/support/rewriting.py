@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context import observation, planner
+from helix_desktop.context import distil, observation, planner
 from helix_desktop.context.event import (
     Form,
     FormChosen,
@@ -81,7 +81,7 @@ def observed(maker: Maker, stretch: Stretch) -> ObservationsMade:
         after=stretch.after,
         upto=stretch.upto,
         observations=tuple(said),
-        quoted=observation.quoted(items, min(maker.policy.user_text_tokens, 200)),
+        quoted=distil.quoted(items, min(maker.policy.user_text_tokens, 200)),
         ledger=ledger_of(items).text(maker.policy.ledger_tokens),
         index=maker.store(text),
         index_entries=entries,

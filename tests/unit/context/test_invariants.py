@@ -38,7 +38,17 @@ from tests.support.histories import UNFOLDED, WORK, Maker, histories, policies, 
 from tests.support.linter import lint, lint_alternating, lint_items
 from tests.support.reach import indexes_of, lost, read_index
 
-REWRITES = (SweepMade, FoldMade, FormChosen, ObservationsPlaced, HandoverMade, Pinned, Unpinned, Undone, Redone)
+REWRITES = (
+    SweepMade,
+    FoldMade,
+    FormChosen,
+    ObservationsPlaced,
+    HandoverMade,
+    Pinned,
+    Unpinned,
+    Undone,
+    Redone,
+)
 BY_THE_PROGRAM = ("batch", "cold", "fold", "observations", "handover")
 
 
@@ -134,7 +144,9 @@ def test_3_what_is_unanswered_can_be_repaired(maker: Maker) -> None:
 def test_3_what_a_model_thought_is_untouched(maker: Maker) -> None:
     """A message that stands in the window carries the provider's own form of it, and every call once."""
     window = maker.window()
-    spoken = [one for one in window.entries if isinstance(one, Item) and isinstance(one.event, AssistantSpoke)]
+    spoken = [
+        one for one in window.entries if isinstance(one, Item) and isinstance(one.event, AssistantSpoke)
+    ]
     sent = [message for message in window.request.messages if message.role == "assistant"]
     for item, message in zip(spoken, sent, strict=True):
         assert isinstance(item.event, AssistantSpoke)
