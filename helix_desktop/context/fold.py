@@ -167,7 +167,12 @@ def condense_due(
     while count and kept + transcript.shown_tokens(notes[count - 1]) <= policy.condense_keep * cap:
         count -= 1
         kept += transcript.shown_tokens(notes[count])
-    old = {one.seq for one in notes[:count] if isinstance(one, Block)}
+    stay = [one for one in _taken_back(transcript) if one.how == "condense"]
+    old = {
+        one.seq
+        for one in notes[:count]
+        if isinstance(one, Block) and not any(back.after < one.upto <= back.upto for back in stay)
+    }
     found = [_condensed(transcript, policy, segment, window) for segment in _segments(transcript, old, edges)]
     best = max(found, key=lambda one: one.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None

@@ -10,7 +10,7 @@ from helix_desktop.context.transcript import Transcript
 
 
 def truncations(transcript: Transcript) -> list[Fold]:
-    """The stretches to leave out: all that is closed but handover, observations, pins, first and newest words.
+    """The stretches to leave out: all that is closed but summaries, pins, first and newest user message.
 
     Each ends at a legal cut point. The newest step stays: without it the agent would do the same again.
     """
