@@ -149,25 +149,25 @@ class Upkeep:
     async def _record_fold(self, one: Fold, policy: Policy, window: int) -> bool:
         """Store the index entry and record the note, unless it would be no smaller."""
         transcript = self._session.transcript
+        known = transcript.last_rewrite
         text, entries = index_over(transcript, one.after, one.upto)
         data = text.encode("utf-8", "surrogatepass")
         digest = digest_of(data)
         items = transcript.between(one.after, one.upto)
         words = note_text(one, items, digest, entries, policy, window)
         (tokens,) = await self._counter.count([words])
-        stood = sum(
-            transcript.shown_tokens(entry)
-            for entry in transcript.live()
-            if one.after < (entry.seq if isinstance(entry, Item) else getattr(entry, "upto", 0)) <= one.upto
-        )
-        if tokens >= stood:
+        saved = fold.freed(transcript, one, tokens)
+        if saved <= 0:
             return False
         steps = items[-1].step - items[0].step + 1
-        made = FoldMade(one.after, one.upto, words, tokens, digest, entries, steps, stood - tokens, one.how)
+        made = FoldMade(one.after, one.upto, words, tokens, digest, entries, steps, saved, one.how)
         about = f"e{one.after + 1}-e{one.upto}"
         content = Content(digest, data, "fold", about, HEAD[:_HEAD_LINE], kind="index")
-        await self._session.record(made, contents=[content])
-        return True
+
+        def decide() -> list[Event]:
+            return [made] if transcript.last_rewrite == known else []  # else what was counted is not there
+
+        return bool(await self._session.record_decided(decide, [content]))
 
     async def _sweep(self, plan: Callable[[], Sweep | None], reason: SweepReason) -> None:
         def decide() -> list[Event]:

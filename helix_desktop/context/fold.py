@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
-from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
+from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy, edges_of, parted
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import FRAMING, PINNED_LABEL, Transcript
 
 PHRASE = 8  # tokens that a call takes in a note, as measured on recorded sessions
 HEADER = 60  # tokens of a note's first line
@@ -77,6 +77,7 @@ def _runs(transcript: Transcript, policy: Policy, edges: Sequence[int]) -> list[
     """The stretches of old closed steps that stand raw in the window, split where something else stands."""
     newest = _newest_user(transcript)
     stay = _taken_back(transcript)
+    edges = (*edges, *edges_of(transcript.covers))
     runs: list[list[_Old]] = [[]]
     for entry in _old_entries(transcript, policy):
         if (
@@ -86,14 +87,10 @@ def _runs(transcript: Transcript, policy: Policy, edges: Sequence[int]) -> list[
         ):
             runs.append([])
         else:
-            if runs[-1] and _parted(runs[-1][-1].item.seq, entry.seq, edges):
+            if runs[-1] and parted(runs[-1][-1].item.seq, entry.seq, edges):
                 runs.append([])
             runs[-1].append(_old(transcript, policy, entry))
     return [run for run in runs if run and _gain_of(run) > HEADER]
-
-
-def _parted(before: int, seq: int, edges: Sequence[int]) -> bool:
-    return any(before <= edge < seq for edge in edges)
 
 
 def _old_entries(transcript: Transcript, policy: Policy) -> list[Entry]:
@@ -135,8 +132,22 @@ def _gain_of(run: Sequence[_Old]) -> int:
 def _gain(transcript: Transcript, item: Item) -> int:
     if isinstance(item.event, UserSpoke):
         return FRAMING
+    if item.seq in transcript.rewrites.pinned:
+        return -PINNED_LABEL
     line = PHRASE if isinstance(item.event, ToolAnswered) else 2
     return max(0, transcript.shown_tokens(item) - item.words - line)
+
+
+def freed(transcript: Transcript, stretch: Fold, tokens: int) -> int:
+    """Tokens that a note of so many tokens frees in the place of a stretch; pinned outputs stay beside it."""
+    stood = 0
+    for entry in transcript.live():
+        if isinstance(entry, Item) and stretch.after < entry.seq <= stretch.upto:
+            pinned = entry.seq in transcript.rewrites.pinned
+            stood += -PINNED_LABEL if pinned else transcript.shown_tokens(entry)
+        elif isinstance(entry, Block) and stretch.after < entry.upto <= stretch.upto:
+            stood += transcript.shown_tokens(entry)
+    return stood - tokens - FRAMING
 
 
 def condense_due(
@@ -156,7 +167,12 @@ def condense_due(
     while count and kept + transcript.shown_tokens(notes[count - 1]) <= policy.condense_keep * cap:
         count -= 1
         kept += transcript.shown_tokens(notes[count])
-    old = {one.seq for one in notes[:count] if isinstance(one, Block)}
+    stay = [one for one in _taken_back(transcript) if one.how == "condense"]
+    old = {
+        one.seq
+        for one in notes[:count]
+        if isinstance(one, Block) and not any(back.after < one.upto <= back.upto for back in stay)
+    }
     found = [_condensed(transcript, policy, segment, window) for segment in _segments(transcript, old, edges)]
     best = max(found, key=lambda one: one.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None
@@ -174,15 +190,16 @@ def _is_older_word(entry: Entry, newest: int) -> bool:
 def _segments(transcript: Transcript, old: set[int], edges: Sequence[int]) -> list[list[Entry]]:
     """Stretches of these notes with nothing between them but older messages of the person."""
     newest = _newest_user(transcript)
+    edges = (*edges, *edges_of(transcript.covers))
     segments: list[list[Entry]] = [[]]
     for entry in transcript.live():
-        if isinstance(entry, Block) and entry.seq in old:
-            if segments[-1] and _parted(_end(segments[-1][-1]), entry.upto, edges):
-                segments.append([])
-            segments[-1].append(entry)
-        elif not _is_older_word(entry, newest):
+        is_old = isinstance(entry, Block) and entry.seq in old
+        if not (is_old or _is_older_word(entry, newest)):
             segments.append([])
-        elif segments[-1]:
+            continue
+        if segments[-1] and parted(_end(segments[-1][-1]), _end(entry), edges):
+            segments.append([])
+        if is_old or segments[-1]:
             segments[-1].append(entry)
     for segment in segments:
         while segment and isinstance(segment[-1], Item):

@@ -70,7 +70,7 @@ def _lines(item: Item) -> list[tuple[str, str]]:
 def _answer_line(seq: int, answer: ToolAnswered) -> str:
     said = f' "{answer.first_line}"' if answer.first_line else ""
     target = f" {_one_line(answer.target)[:100]}" if answer.target else ""
-    return f"{answer.digest} e{seq} {answer.name}{target}, {size_text(answer.size)}{said}"
+    return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {size_text(answer.size)}{said}"
 
 
 def _calls(spoke: AssistantSpoke) -> list[str]:
@@ -80,7 +80,7 @@ def _calls(spoke: AssistantSpoke) -> list[str]:
 
 
 def _argument_lines(seq: int, spoke: AssistantSpoke) -> list[tuple[str, str]]:
-    names = {call.id: call.name for call in spoke.calls}
+    names = {call.id: _one_line(call.name) for call in spoke.calls}
     return [
         (digest, f"{digest} e{seq} argument of {names.get(short.call_id, 'a call')}, {size_text(size)}")
         for short in spoke.short

@@ -90,6 +90,18 @@ def in_force(covers: Iterable[Cover]) -> list[Cover]:
     return sorted(taken, key=lambda one: one.after)
 
 
+def edges_of(covers: Iterable[Cover]) -> tuple[int, ...]:
+    """Where handovers and observations begin and end: no fold that crosses one of these could hold."""
+    return tuple(
+        edge for one in covers if not isinstance(one.event, FoldMade) for edge in (one.after, one.upto)
+    )
+
+
+def parted(before: int, seq: int, edges: Iterable[int]) -> bool:
+    """Whether an edge lies between an event and a later one."""
+    return any(before <= edge < seq for edge in edges)
+
+
 def _precedence(cover: Cover) -> tuple[int, int, int]:
     width = cover.upto if isinstance(cover.event, HandoverMade) else cover.upto - cover.after
     return (_RANK[type(cover.event)], -width, -cover.seq)

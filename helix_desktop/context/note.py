@@ -19,7 +19,7 @@ _LEAST_WORDS, _MOST_WORDS = 60, 400  # characters of one message in a condensed 
 _PATH_CAP, _COMMAND_CAP = 36, 48  # characters
 _LARGE = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
-_OURS = re.compile(r"^(?=user: |did: |\[)", re.MULTILINE)
+_OURS = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
 
 
 def folded(items: Sequence[Item], index: str, entries: int) -> str:
@@ -72,7 +72,7 @@ def _lines(items: Iterable[Item]) -> list[str]:
             case AssistantSpoke(text=text) if text.strip():
                 said = _plain(text)
             case ToolAnswered() as answer:
-                done.append((answer.name, _phrase(answer)))
+                done.append((" ".join(answer.name.split()), _phrase(answer)))
             case _:
                 pass
         if said:
@@ -123,4 +123,5 @@ def _ends(text: str, tokens: int, cap: int) -> str:
 
 def _plain(text: str) -> str:
     """Words as they stand in a note; a line that looks like one of the note's own is marked as quoted."""
-    return _OURS.sub("| ", text.strip())
+    lines = text.strip().splitlines(keepends=True)
+    return "".join(f"| {line}" if _OURS.match(line) else line for line in lines)

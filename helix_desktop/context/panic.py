@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 from helix_desktop.context import cut as cuts
-from helix_desktop.context.event import HandoverMade, UserSpoke
+from helix_desktop.context.event import HandoverMade, ObservationsMade, UserSpoke
 from helix_desktop.context.fold import Fold
-from helix_desktop.context.layout import Block, Entry, Item
+from helix_desktop.context.layout import Block, Item, edges_of, parted
 from helix_desktop.context.transcript import Transcript
 
 
 def truncations(transcript: Transcript) -> list[Fold]:
-    """The stretches to leave out: all that is closed but handover, pins, first and newest user message.
+    """The stretches to leave out: all that is closed but summaries, pins, first and newest user message.
 
     Each ends at a legal cut point. The newest step stays: without it the agent would do the same again.
     """
     live = [one for one in transcript.live() if isinstance(one, Item | Block)]
     end = max(cuts.legal(live), default=0)
     stay = _staying(live)
-    found: list[Fold] = []
-    start = 0
-    for position in range(end + 1):
-        if position == end or position in stay:
-            if position > start:
-                found.append(_left_out(transcript, live[start:position]))
-            start = position + 1
-    return [one for one in found if one.gain > 0]
+    edges = edges_of(transcript.covers)
+    found: list[list[Item | Block]] = [[]]
+    for position, entry in enumerate(live[:end]):
+        if position in stay:
+            found.append([])
+            continue
+        if found[-1] and parted(_end(found[-1][-1]), _end(entry), edges):
+            found.append([])
+        found[-1].append(entry)
+    stretches = [_left_out(transcript, entries) for entries in found if entries]
+    return [one for one in stretches if one.gain > 0]
 
 
 def _staying(live: list[Item | Block]) -> set[int]:
-    """Positions of the handover, and of the first and newest messages of the person."""
+    """Positions of handover and observations, and of the first and newest messages of the person."""
     users = [n for n, one in enumerate(live) if isinstance(one, Item) and isinstance(one.event, UserSpoke)]
-    handovers = [n for n, one in enumerate(live) if isinstance(one.event, HandoverMade)]
-    return {*handovers, *users[:1], *users[-1:]}
+    summaries = [n for n, one in enumerate(live) if isinstance(one.event, HandoverMade | ObservationsMade)]
+    return {*summaries, *users[:1], *users[-1:]}
 
 
 def _left_out(transcript: Transcript, entries: list[Item | Block]) -> Fold:
     first, last = entries[0], entries[-1]
     after = first.covers[0].after if isinstance(first, Block) else first.seq - 1
-    upto = last.upto if isinstance(last, Block) else last.seq
-    return Fold(after, upto, sum(_tokens(transcript, one) for one in entries) - _NOTE, "truncate")
+    return Fold(after, _end(last), sum(map(transcript.shown_tokens, entries)) - _NOTE, "truncate")
 
 
-def _tokens(transcript: Transcript, entry: Entry) -> int:
-    return transcript.shown_tokens(entry)
+def _end(entry: Item | Block) -> int:
+    return entry.upto if isinstance(entry, Block) else entry.seq
 
 
 _NOTE = 70  # tokens of the note that stands for what was left out

@@ -84,6 +84,8 @@ def parts(brief: Brief, room: int) -> list[Brief]:
     for line in _shortened(brief.record, space * _MOST_PARTS):
         fits = msgspec.structs.replace(line, most=min(line.most, max(1, space - _around(line) - 4)))
         size = len(fits.text) + 1
+        if size > space + 1:
+            return []
         if found[-1] and used + size > space:
             found.append([])
             used = 0

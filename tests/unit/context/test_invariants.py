@@ -1,36 +1,55 @@
-"""The invariants of the context, each over random histories (CONTEXT.md section 2)."""
+"""The invariants of the context, each over random histories (CONTEXT.md section 2).
+
+Isolation (7) is tested with the workspaces and the store, the user who is never blocked (8) with the agent.
+"""
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from helix_desktop.context import planner, sweep
+from helix_desktop.context.budget import gauge
 from helix_desktop.context.event import (
+    AssistantSpoke,
+    FoldMade,
+    FormChosen,
     HandoverMade,
+    ObservationsPlaced,
+    Pinned,
     Recorded,
     Redone,
     SweepMade,
     ToolAnswered,
     Undone,
+    Unpinned,
     UserSpoke,
 )
 from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Request
 from helix_desktop.context.rows import rows_of
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.validity import repair
-from helix_desktop.context.window import project
-from tests.support.histories import WORK, Maker, histories
-from tests.support.linter import lint
+from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.validity import problems, repair
+from helix_desktop.context.window import Projector, project
+from tests.support.histories import UNFOLDED, WORK, Maker, histories, policies, unfolded
+from tests.support.linter import lint, lint_alternating, lint_items
+from tests.support.reach import indexes_of, lost, read_index
 
-ENTRY = re.compile(r"^([0-9a-f]{64}) ", re.MULTILINE)
-REWRITES = (SweepMade, HandoverMade, Undone, Redone)
+REWRITES = (
+    SweepMade,
+    FoldMade,
+    FormChosen,
+    ObservationsPlaced,
+    HandoverMade,
+    Pinned,
+    Unpinned,
+    Undone,
+    Redone,
+)
+BY_THE_PROGRAM = ("batch", "cold", "fold", "observations", "handover")
 
 
 def raw(request: Request) -> list[bytes]:
@@ -39,29 +58,27 @@ def raw(request: Request) -> list[bytes]:
 
 
 @given(histories())
-def test_nothing_is_lost(maker: Maker) -> None:
-    """Every output ever recorded is stored and can be reached from the window: itself, marker or index."""
-    text = "\n".join(message.text for message in maker.window().request.messages)
-    held = maker.transcript.handover
-    reachable = set(re.findall(r'recall_cached_content\("([0-9a-f]{64})"\)', text))
-    chain = [held[1].index] if held else []
-    while chain:
-        digest = chain.pop()
-        named = ENTRY.findall(maker.contents[digest].decode())
-        reachable |= {digest, *named}
-        chain += [one for one in named if maker.contents.get(one, b"").startswith(b"Index of cached outputs")]
-    live = [one for one in maker.transcript.live() if isinstance(one, Item)]
-    standing = {item.seq for item in live} - maker.transcript.masked
-    for item in maker.transcript.items:
-        if isinstance(item.event, ToolAnswered) and item.event.digest:
-            assert item.event.digest in maker.contents
-            assert item.seq in standing or item.event.digest in reachable
-        if isinstance(item.event, UserSpoke) and item.seq not in standing:
-            assert {one.digest for one in item.event.attachments} <= reachable
+def test_1_nothing_is_lost(maker: Maker) -> None:
+    """Each output, argument and word can be read back from the window, byte for byte, by its handles."""
+    assert lost(maker) == []
 
 
 @given(histories())
-def test_the_window_is_a_pure_function(maker: Maker) -> None:
+def test_1_an_index_names_nothing_but_what_was_stored(maker: Maker) -> None:
+    """Whatever the words in it look like: a name is that of a content, and each word is where it was said."""
+    said = {item.seq: item.event for item in maker.transcript.items}
+    for digest in indexes_of(maker):
+        index = read_index(maker.contents[digest])
+        assert set(index.digests) <= set(maker.contents)
+        for (seq, kind), words in index.words.items():
+            event = said[seq]
+            if kind != "call":
+                assert isinstance(event, UserSpoke if kind == "user:" else AssistantSpoke)
+                assert words == [event.text]
+
+
+@given(histories())
+def test_2_the_window_is_a_pure_function(maker: Maker) -> None:
     """A transcript grown event by event, one built at once, and one from stored bytes give the same bytes."""
     stored = msgspec.json.encode(maker.log)
     again = Transcript(msgspec.json.decode(stored, type=list[Recorded]))
@@ -69,26 +86,52 @@ def test_the_window_is_a_pure_function(maker: Maker) -> None:
     assert raw(project(again, maker.policy, maker.frame).request) == raw(maker.window().request)
     for sent in maker.sent:
         prefix = Transcript(maker.log[: sent.seq])
-        assert raw(project(prefix, maker.policy, maker.frame).request) == raw(sent.request)
+        assert project(prefix, maker.policy, maker.frame) == sent.window
 
 
 @given(histories())
-def test_every_request_is_valid(maker: Maker) -> None:
-    """No request needs a repair, whatever was stopped, failed, handed over or undone before it."""
+def test_2_a_projector_shows_what_a_new_one_shows(maker: Maker) -> None:
+    """After every event, whatever it projected before."""
+    transcript, kept = Transcript(), Projector()
+    for recorded in maker.log:
+        transcript.apply(recorded)
+        assert kept.project(transcript, maker.policy, maker.frame) == project(
+            transcript, maker.policy, maker.frame
+        )
+
+
+@given(histories())
+def test_2_a_layout_that_grew_is_one_made_afresh(maker: Maker) -> None:
+    """After every event: what is taken in bit by bit is what is found out again from all rewrites."""
+    transcript = Transcript()
+    for recorded in maker.log:
+        transcript.apply(recorded)
+        if isinstance(recorded.event, REWRITES):
+            twin = transcript.fork()
+            twin.rearrange()
+            assert (twin.covers, twin.live()) == (transcript.covers, transcript.live())
+
+
+@given(histories())
+def test_3_every_request_is_valid(maker: Maker) -> None:
+    """No request needs a repair in any wire format, whatever was stopped, folded or undone before it."""
     for sent in maker.sent:
-        assert lint(sent.request.messages) == []
+        messages = sent.request.messages
+        assert (lint(messages), lint_alternating(messages), lint_items(messages)) == ([], [], [])
+        assert problems(messages) == []
 
 
 @given(histories())
-def test_a_cut_off_turn_becomes_valid(maker: Maker) -> None:
+def test_3_a_cut_off_turn_becomes_valid(maker: Maker) -> None:
     """At any moment, closing the open calls and speaking again gives a valid request."""
     maker.end("stopped", "half an answ")
     maker.user("Go on.")
-    assert lint(maker.window().request.messages) == []
+    messages = maker.window().request.messages
+    assert (lint(messages), lint_alternating(messages), lint_items(messages)) == ([], [], [])
 
 
 @given(histories())
-def test_what_is_unanswered_can_be_repaired(maker: Maker) -> None:
+def test_3_what_is_unanswered_can_be_repaired(maker: Maker) -> None:
     """Also the window with calls still open is repaired into a valid one, that keeps everything said."""
     before = maker.window().request.messages
     mended = repair(before)
@@ -98,7 +141,21 @@ def test_what_is_unanswered_can_be_repaired(maker: Maker) -> None:
 
 
 @given(histories())
-def test_the_prefix_holds(maker: Maker) -> None:
+def test_3_what_a_model_thought_is_untouched(maker: Maker) -> None:
+    """A message that stands in the window carries the provider's own form of it, and every call once."""
+    window = maker.window()
+    spoken = [
+        one for one in window.entries if isinstance(one, Item) and isinstance(one.event, AssistantSpoke)
+    ]
+    sent = [message for message in window.request.messages if message.role == "assistant"]
+    for item, message in zip(spoken, sent, strict=True):
+        assert isinstance(item.event, AssistantSpoke)
+        assert (message.text, message.verbatim) == (item.event.text, item.event.verbatim)
+        assert [call.id for call in message.calls] == [call.id for call in item.event.calls]
+
+
+@given(histories())
+def test_4_the_prefix_holds(maker: Maker) -> None:
     """A request is a prefix of the next, unless a rewrite lies between them."""
     for former, later in pairwise(maker.sent):
         between = maker.log[former.seq : later.seq]
@@ -106,54 +163,77 @@ def test_the_prefix_holds(maker: Maker) -> None:
             assert raw(later.request)[: len(former.request.messages)] == raw(former.request)
 
 
-@given(histories())
-def test_estimate_is_the_sum_of_the_rows(maker: Maker) -> None:
-    """The inspector's rows name each message once, in order, and add up to the estimate."""
-    window = maker.window()
-    rows = rows_of(window, maker.transcript, maker.frame)
-    assert window.estimate == sum(row.tokens for row in rows)
-    assert len(rows) == len(window.request.messages) + 1  # the tools are no message
-    assert all(row.tokens >= 0 for row in rows)
+def saving(transcript: Transcript, item: Item) -> int:
+    """What markers would save of a message as it stands, counted afresh."""
+    if isinstance(item.event, ToolAnswered):
+        chosen = transcript.rewrites.forms.get(item.seq)
+        return (chosen.tokens if chosen else item.event.tokens) - item.event.marker_tokens
+    assert isinstance(item.event, AssistantSpoke)
+    return item.event.tokens - item.event.short_tokens
 
 
 @given(histories())
-def test_masked_is_a_state(maker: Maker) -> None:
-    """No output is swept while it is a marker; each saves enough; the newest two steps are never touched."""
+def test_5_masked_is_a_state(maker: Maker) -> None:
+    """Nothing is swept while it is a marker or pinned; each marker saves enough; a sweep says what it saved."""
     transcript = Transcript()
     for recorded in maker.log:
         if isinstance(recorded.event, SweepMade):
             masked = set(recorded.event.masked)
             assert masked
-            assert not masked & transcript.masked
-            saved = 0
-            for seq in masked:
-                item = transcript.item(seq)
-                assert item is not None
-                assert isinstance(item.event, ToolAnswered)
-                assert item.event.tokens - item.event.marker_tokens >= max(1, maker.policy.least_saving)
-                assert transcript.steps - item.step >= sweep.LEAST_STEPS
-                saved += item.event.tokens - item.event.marker_tokens
-            assert saved == recorded.event.saved
+            assert not masked & (transcript.masked | transcript.rewrites.pinned)
+            items = [item for seq in masked if (item := transcript.item(seq))]
+            assert all(saving(transcript, one) >= max(1, maker.policy.least_saving) for one in items)
+            assert sum(saving(transcript, one) for one in items) == recorded.event.saved
+            if recorded.event.reason in BY_THE_PROGRAM:
+                assert all(transcript.steps - one.step >= sweep.LEAST_STEPS for one in items)
         transcript.apply(recorded)
+        assert not transcript.masked & transcript.rewrites.pinned
 
 
 @given(histories())
-def test_the_tail_is_protected(maker: Maker) -> None:
+def test_5_what_is_pinned_or_recalled_often_stays(maker: Maker) -> None:
+    """A pin shows the output whole; of what was recalled often the program leaves the newest copy."""
+    transcript = maker.transcript
+    kept = {}
+    for item in transcript.items:
+        if isinstance(item.event, ToolAnswered) and item.event.recalled:
+            kept[item.event.recalled] = item.seq
+    often = {seq for one, seq in kept.items() if transcript.recalls[one] >= maker.policy.protect_recalls > 0}
+    eager = msgspec.structs.replace(maker.policy, sweep="at once")
+    due = planner.sweep_due(transcript, eager)
+    assert not often & set(due.masked if due else ())
+    texts = [message.text for message in maker.window().request.messages]
+    for seq in transcript.rewrites.pinned:
+        item = transcript.item(seq)
+        assert item is not None
+        chosen = transcript.rewrites.forms.get(seq)
+        text = chosen.text if chosen else getattr(item.event, "text", "")
+        assert not text.strip() or any(one == text or one.endswith(f"\n{text}") for one in texts)
+
+
+@given(histories())
+def test_5_the_tail_is_protected(maker: Maker) -> None:
     """A sweep by the policy leaves what is young in model calls and near in tokens."""
     policy, transcript = maker.policy, maker.transcript
     for one in sweep.ripe(transcript, policy):
         item = transcript.item(one.seq)
         assert item is not None
+        assert one.seq not in transcript.masked
+        age = transcript.steps - item.step
         behind = sum(other.tokens for other in transcript.items if other.seq > one.seq)
-        assert transcript.steps - item.step >= policy.protect_steps or behind >= policy.protect_tokens
+        if isinstance(item.event, AssistantSpoke):
+            assert age >= max(policy.protect_argument_steps, sweep.LEAST_STEPS)
+            assert policy.protect_argument_steps
+        else:
+            assert age >= policy.protect_steps or behind >= policy.protect_tokens
 
 
-@given(histories())
-def test_what_the_person_took_back_stays_out(maker: Maker) -> None:
+@given(histories(UNFOLDED, policies().map(unfolded)))
+def test_5_what_the_person_took_back_stays_out(maker: Maker) -> None:
     """An undone sweep is not made again by the program: only by the person, or when nothing else fits."""
     transcript = Transcript()
     for recorded in maker.log:
-        if isinstance(recorded.event, SweepMade) and recorded.event.reason in {"batch", "handover"}:
+        if isinstance(recorded.event, SweepMade) and recorded.event.reason in BY_THE_PROGRAM:
             assert not transcript.released & set(recorded.event.masked)
         transcript.apply(recorded)
     undone = [seq for seq in maker.transcript.rewrites.sweeps if seq in maker.transcript.rewrites.undone]
@@ -162,53 +242,47 @@ def test_what_the_person_took_back_stays_out(maker: Maker) -> None:
     assert not taken_back & set(due.masked if due else ())
 
 
-@given(histories(), st.integers(0, 9))
-def test_undo_restores_and_redo_brings_back(maker: Maker, which: int) -> None:
-    """Undoing the newest rewrite gives the former window's bytes; redoing it the later ones."""
-    before = raw(maker.window().request)
-    estimate = maker.window().estimate
-    made = maker.hand_over(which * 30)
-    if made is None:
-        return
-    target = max(maker.transcript.rewrites.handovers)
-    after = raw(maker.window().request)
-    maker.record(Undone(target))
-    assert raw(maker.window().request) == before
-    assert maker.window().estimate == estimate
-    maker.record(Redone(target))
-    assert raw(maker.window().request) == after
-
-
-@given(histories(), st.lists(st.integers(0, 9), min_size=1, max_size=8))
-def test_undo_at_any_depth(maker: Maker, order: list[int]) -> None:
-    """Undoing any number of rewrites in any order and redoing them in the reverse one changes nothing."""
-    before = maker.window()
-    undone = [seq for which in order if (seq := maker.undo(which))]
-    for seq in reversed(undone):
-        maker.record(Redone(seq))
-    assert maker.window() == before
+@given(histories())
+def test_6_no_rewrite_of_the_program_makes_the_window_larger(maker: Maker) -> None:
+    """Sweeps, folds and shorter notes free what they say they free."""
+    transcript, kept = Transcript(), Projector()
+    before = 0
+    for recorded in maker.log:
+        transcript.apply(recorded)
+        after = kept.project(transcript, maker.policy, maker.frame).estimate
+        if isinstance(recorded.event, FoldMade | ObservationsPlaced | SweepMade):
+            assert after < before, recorded.event
+            assert before - after == recorded.event.saved, recorded.event
+        before = after
 
 
 @given(histories())
-def test_undoing_everything_gives_the_plain_history(maker: Maker) -> None:
-    """Without its rewrites the window is what the same history without rewrites would show."""
-    while maker.undo(0):
-        pass
-    plain = [one for one in maker.log if not isinstance(one.event, REWRITES)]
-    bare = Transcript(msgspec.structs.replace(one, seq=n) for n, one in enumerate(plain, 1))
-    assert raw(project(bare, maker.policy, maker.frame).request) == raw(maker.window().request)
+def test_9_gauge_rows_and_trigger_use_one_number(maker: Maker) -> None:
+    """The rows name each message once and add up to the estimate; the gauge and the trigger share a window."""
+    window = maker.window()
+    rows = rows_of(window, maker.transcript, maker.frame)
+    assert window.estimate == sum(row.tokens for row in rows)
+    assert len(rows) == len(window.request.messages) + 1  # the tools are no message
+    assert all(row.tokens >= 0 for row in rows)
+    now = gauge(window, maker.transcript, maker.policy, maker.frame)
+    assert now.window == maker.frame.info.window
+    assert now.threshold == int(now.window * maker.policy.handover_at)
+    assert (now.share >= now.threshold / now.window) == (now.used >= now.threshold)
+    if now.ratio == 1.0 and not now.reported and maker.transcript.last_rewrite == maker.transcript.last_seq:
+        assert now.used == window.estimate
+    due = planner.handover_due(maker.transcript, maker.policy, now, 10**12)
+    assert due is None or now.used >= now.threshold
 
 
 @given(histories())
-def test_a_fork_leaves_the_original_alone(maker: Maker) -> None:
-    """Trying rewrites on a fork changes neither the window nor what may be undone."""
-    before = maker.window()
-    twin = maker.transcript.fork()
-    twin.apply(Recorded(twin.last_seq + 1, 0, SweepMade((2, 3), 10, "by hand")))
-    for seq in list(twin.rewrites.handovers):
-        twin.apply(Recorded(twin.last_seq + 1, 0, Undone(seq)))
-    assert maker.window() == before
-    assert len(maker.log) == maker.transcript.last_seq
+def test_9_the_estimate_counts_what_is_sent(maker: Maker) -> None:
+    """Each row's tokens are the tokens of its message as it is sent, plus what the wire format adds."""
+    window = maker.window()
+    for entry, tokens, message in zip(
+        window.entries, window.shares, window.request.messages[1:], strict=True
+    ):
+        if isinstance(entry, Item) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
+            assert tokens == len(message.text) // 4 + 1 + FRAMING or not entry.event.text.strip()
 
 
 @given(histories(actions=WORK))

@@ -1,0 +1,364 @@
+"""The agent without its loop: records what the engine would record, and looks after the window as it does.
+
+A `Maker` keeps every request that would have been sent, with the contents that a store would hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.agent.upkeep import Upkeep
+from helix_desktop.context import cut as cuts
+from helix_desktop.context import sweep as sweeps
+from helix_desktop.context.content import Content
+from helix_desktop.context.cut import Cut
+from helix_desktop.context.digest import digest_of, first_line, handle
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Attachment,
+    Ended,
+    Event,
+    Form,
+    HandoverMade,
+    MessageQueued,
+    Recorded,
+    Redone,
+    SessionStarted,
+    SweepMade,
+    SweepReason,
+    ToolAnswered,
+    TurnEnded,
+    Undone,
+    UserSpoke,
+)
+from helix_desktop.context.extract import extract
+from helix_desktop.context.handover import covered_by, fresh_in, render
+from helix_desktop.context.index import index_over
+from helix_desktop.context.intake import preview
+from helix_desktop.context.ledger import ledger_of
+from helix_desktop.context.message import ModelInfo, Request, ToolCall, ToolSpec, Usage
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.shorten import shorten
+from helix_desktop.context.sweep import Sweep
+from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.window import Frame, Window, marker_of, project
+from helix_desktop.store.memory import MemoryStore
+from tests.support.scripted_model import ScriptedModel, said
+
+MODEL = ModelInfo("test", "small", window=4_000, reserve=200)
+RECALL = "recall_cached_content"
+TOOLS = ("read_file", "run_command", "search_text", "write_file", "list_directory")
+T = TypeVar("T")
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A request that would have been sent, and the seq of the last event it knew."""
+
+    seq: int
+    window: Window
+
+    @property
+    def request(self) -> Request:
+        """What would have been sent."""
+        return self.window.request
+
+
+def tokens(text: str) -> int:
+    """A plain count: four characters are a token."""
+    return len(text) // 4 + 1
+
+
+class _Counter:
+    """The plain count, as the agent asks for it."""
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        return [tokens(text) for text in texts]
+
+
+class _Noted(Session):
+    """A session without a loop and without a disk: what is to be recorded is a fact at once."""
+
+    def __init__(self, maker: Maker) -> None:
+        super().__init__("s", MemoryStore(), maker.clock, TaskScope(), maker.log, maker.transcript)
+        self._maker = maker
+
+    async def record(
+        self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
+    ) -> list[Recorded]:
+        """Make events facts."""
+        return await self.record_decided(lambda: events, contents, recalls)
+
+    async def record_decided(
+        self,
+        decide: Callable[[], Sequence[Event]],
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+    ) -> list[Recorded]:
+        """Make the events that `decide` names facts, after their contents."""
+        events = decide()
+        self._maker.contents.update((one.digest, one.data) for one in contents)
+        return self._maker.record(*events)
+
+
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """The outcome of work that has nothing to wait for."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        outcome: T = done.value
+        return outcome
+    raise AssertionError("it waited for something")
+
+
+class Maker:
+    """Records events as the agent would; `upkeep` is the agent's own."""
+
+    def __init__(self, policy: Policy, info: ModelInfo = MODEL) -> None:
+        self.policy = policy
+        spec = ToolSpec("read_file", "Reads a file.", {"type": "object"})
+        self.frame = Frame(info, "You are an agent.", (spec,), 6, 20)
+        self.log: list[Recorded] = []
+        self.contents: dict[str, bytes] = {}
+        self.sent: list[Sent] = []
+        self.calls_made = 0
+        self.now = 0
+        self._roles = Roles(ScriptedModel(lambda _: said("Done."), info))
+        self.reload()
+        self.record(SessionStarted("A session"))
+
+    def reload(self) -> None:
+        """The app comes back: everything is built again from the log as the store keeps it."""
+        stored = msgspec.msgpack.encode(self.log)
+        self.log = msgspec.msgpack.decode(stored, type=list[Recorded])
+        self.transcript = Transcript(self.log)
+        self.upkeep = Upkeep(
+            _Noted(self), _Counter(), self.clock, lambda: (self.policy, self.frame, self._roles)
+        )
+
+    def clock(self) -> int:
+        """Milliseconds; the newest event is as old as the newest record."""
+        return self.now
+
+    def record(self, *events: Event) -> list[Recorded]:
+        """Make events facts, one second after the last."""
+        made: list[Recorded] = []
+        for event in events:
+            self.now += 1_000
+            recorded = Recorded(self.transcript.last_seq + 1, self.now, event)
+            self.transcript.apply(recorded)
+            self.log.append(recorded)
+            made.append(recorded)
+        return made
+
+    def store(self, text: str) -> str:
+        """Keep a content; its digest."""
+        data = text.encode("utf-8", "surrogatepass")
+        self.contents[digest_of(data)] = data
+        return digest_of(data)
+
+    def window(self) -> Window:
+        """What would be sent now."""
+        return project(self.transcript, self.policy, self.frame)
+
+    def user(self, text: str, attached: str = "") -> None:
+        """The person speaks: a new turn, or a queued message while one runs."""
+        attachments: tuple[Attachment, ...] = ()
+        if attached:
+            digest = self.store(attached)
+            attachments = (Attachment(digest, "a\nlabel", attached, tokens(attached), len(attached)),)
+        if self.transcript.turn_open:
+            self.record(MessageQueued(text, attachments))
+            return
+        if self.transcript.queued:
+            self.record(MessageQueued(text, attachments))
+            seq, waiting = next(iter(self.transcript.queued.items()))
+            self.record(UserSpoke(waiting.text, tokens(waiting.text), waiting.attachments, seq))
+            return
+        self.record(UserSpoke(text, tokens(text), attachments))
+
+    def tidy(self) -> None:
+        """What the agent does to the window before each request."""
+        at_once(self.upkeep.tidy())
+
+    def step(self, text: str, calls: int | Sequence[ToolCall], ratio: float = 0.0) -> None:
+        """One model call: tidy, send, answer with these calls, or so many; none ends the turn."""
+        self.answer_all("rest")
+        self.tidy()
+        window, _ = self.upkeep.measure()
+        self.sent.append(Sent(self.transcript.last_seq, window))
+        made = tuple(self.call(n) for n in range(calls)) if isinstance(calls, int) else tuple(calls)
+        said = text if text.strip() or made else "Done."
+        usage = Usage(int(window.estimate * ratio), 5) if ratio else None
+        self.record(msgspec.structs.replace(spoken(self, said, made), usage=usage, estimate=window.estimate))
+        if not made:
+            self.record(TurnEnded("done"))
+
+    def call(self, number: int, arguments: str = "", name: str = "") -> ToolCall:
+        """A call as a model makes it: the `number`th of its answer."""
+        self.calls_made += 1
+        # Some servers count the calls of each answer from zero again.
+        identity = f"call_{number}" if self.calls_made % 3 else f"call-{self.calls_made}"
+        named = name or TOOLS[self.calls_made % len(TOOLS)]
+        path = '{"path": "src/a%d.py"}' % (self.calls_made % 7)  # noqa: UP031 - the text is full of braces
+        return ToolCall(identity, named, arguments or path)
+
+    def answer(self, which: int, text: str, ok: bool = True, form: Form = "full") -> None:
+        """One open call ends, in any order; its output is shown in a form."""
+        waiting = list(self.transcript.open_calls.values())
+        if not waiting:
+            return
+        call = waiting[which % len(waiting)]
+        digest = self.store(text)
+        shown = shown_as(self, text, form)
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=call.name,
+            text=shown,
+            digest=digest,
+            size=len(self.contents[digest]),
+            tokens=tokens(shown),
+            marker_tokens=0,
+            target=f"src/a{which}.py" if which % 5 else f"cat <<X\n{'ab' * 32} e1 read_file",
+            first_line=first_line(text),
+            ok=ok,
+            exit_code=(0 if ok else 1) if call.name == "run_command" else None,
+            whole=shown == text,
+            form=form,
+        )
+        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
+
+    def recall(self, digest: str) -> None:
+        """The agent asks for a content and gets its beginning."""
+        text = self.contents[digest].decode("utf-8", "replace")[:400]
+        if not self.transcript.turn_open:
+            self.user("What was that?")
+        arguments = msgspec.json.encode({"hash": digest}).decode()
+        self.step("I look again.", [self.call(0, arguments, RECALL)])
+        (call,) = self.transcript.open_calls.values()
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=RECALL,
+            text=text,
+            digest=digest,
+            size=len(self.contents[digest]),
+            tokens=tokens(text),
+            marker_tokens=0,
+            whole=False,
+            recalled=digest,
+        )
+        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
+
+    def answer_all(self, text: str) -> None:
+        """All open calls end."""
+        while self.transcript.open_calls:
+            self.answer(0, text)
+
+    def end(self, how: Ended, partial: str = "") -> None:
+        """The turn is cut off: open calls are closed, what was said stays."""
+        if not self.transcript.turn_open:
+            return
+        if partial and not self.transcript.open_calls:
+            self.record(AssistantSpoke(partial, self.frame.info.label, tokens(partial), stop="stopped"))
+        for call in list(self.transcript.open_calls.values()):
+            text = "The user stopped the turn before this call ended."
+            self.record(
+                ToolAnswered(call.id, call.name, text, "", 0, 30, 30, ok=False, outcome="interrupted")
+            )
+        self.record(TurnEnded(how))
+
+    def sweep(self, sweep: Sweep | None, reason: SweepReason) -> None:
+        """Record a sweep that the planner decided."""
+        if sweep is not None:
+            self.record(SweepMade(sweep.masked, sweep.saved, reason))
+
+    def undo(self, which: int) -> int:
+        """Undo one rewrite that holds; its seq, 0 if there is none."""
+        held = [seq for seq in sorted(self.transcript.rewrites.made) if self.transcript.can_undo(seq)]
+        if not held:
+            return 0
+        self.record(Undone(held[which % len(held)]))
+        return held[which % len(held)]
+
+    def redo(self, which: int) -> int:
+        """Redo one rewrite that was undone; its seq, 0 if there is none."""
+        gone = [seq for seq in sorted(self.transcript.rewrites.undone) if self.transcript.can_redo(seq)]
+        if not gone:
+            return 0
+        self.record(Redone(gone[which % len(gone)]))
+        return gone[which % len(gone)]
+
+    def hand_over(self, keep: int) -> HandoverMade | None:
+        """A handover at the furthest cut that keeps this many tokens, with the sweep that rides on it."""
+        cut = cuts.choose(self.transcript, keep)
+        if cut is None:
+            return None
+        made = self.handover_at(cut)
+        self.record(made)
+        self.sweep(sweeps.riding(self.transcript, self.policy), "handover")
+        return made
+
+    def handover_at(self, cut: Cut) -> HandoverMade:
+        """The handover that the compactor would write there without a model."""
+        held = self.transcript.handover
+        former = held[1] if held else None
+        covered = covered_by(self.transcript, cut.upto, cut.kept)
+        fresh = fresh_in(self.transcript, cut.upto, cut.kept)
+        text, entries = index_over(self.transcript, 0, cut.upto, cut.kept)
+        made = HandoverMade(
+            upto=cut.upto,
+            kept=cut.kept,
+            sections=extract(fresh, former),
+            ledger=ledger_of(covered).text(self.policy.ledger_tokens),
+            index=self.store(text),
+            index_entries=entries,
+            tokens=0,
+            before=self.window().estimate,
+            after=0,
+            messages=len(covered),
+            model="none",
+            trigger="by hand",
+            former=held[0] if held else 0,
+        )
+        return msgspec.structs.replace(made, tokens=tokens(render(made, ())))
+
+
+def spoken(maker: Maker, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpoke:
+    """What a model said, with its large arguments stored; now and then with reasoning of its own."""
+    found = [one for call in calls if (one := shorten(call)) is not None]
+    for one in found:
+        for argument in one.texts:
+            maker.store(argument)
+    short = {one.call.call_id: one.call.arguments for one in found}
+    given = [call.name + call.arguments for call in calls]
+    left = [call.name + short.get(call.id, call.arguments) for call in calls]
+    thought = maker.calls_made % 4 == 1
+    return AssistantSpoke(
+        text=text,
+        model=maker.frame.info.label,
+        tokens=tokens(text) + sum(map(tokens, given)),
+        calls=calls,
+        reasoning="It must be so." if thought else "",
+        stop="calls" if calls else "end",
+        verbatim={"signature": f"s{maker.calls_made}"} if thought else None,
+        short=tuple(one.call for one in found),
+        short_tokens=tokens(text) + sum(map(tokens, left)) if found else 0,
+    )
+
+
+def shown_as(maker: Maker, text: str, form: Form) -> str:
+    """An output in one of its forms, the whole of it stored."""
+    digest = maker.store(text)
+    match form:
+        case "full":
+            return text
+        case "preview":
+            return preview(text, digest, 60)
+        case "compact":
+            return f"What matters: {first_line(text)}\n{handle(digest)} the whole output"

@@ -1,0 +1,149 @@
+"""What can be read back from a window, found as an agent would: by its text, and by following its handles.
+
+Written without the program's own reader of index entries, so that one can be held against the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    FoldMade,
+    HandoverMade,
+    ObservationsMade,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.context.layout import Item, PinnedCopy
+from helix_desktop.context.message import Request
+from helix_desktop.context.window import NO_OUTPUT, Window
+from tests.support.maker import Maker
+
+_HANDLE = re.compile(r'recall_cached_content\(\\?"([0-9a-f]{64})\\?"\)')
+_NAMED = re.compile(r"([0-9a-f]{64}) ")
+_SAID = re.compile(r"e(\d+) (user:|agent:|call) ")
+
+
+class Index(msgspec.Struct):
+    """What an index entry says: the digests it names, and the words by event and kind."""
+
+    digests: list[str] = []
+    words: dict[tuple[int, str], list[str]] = {}
+
+
+def read_index(data: bytes) -> Index:
+    """An index entry, read line by line."""
+    found = Index()
+    parts: list[str] | None = None
+    heading, *lines = (data.decode("utf-8", "surrogatepass") + "\n").splitlines(keepends=True)
+    assert heading.startswith("Index of cached outputs")
+    for line in lines:
+        if named := _NAMED.match(line):
+            found.digests.append(named.group(1))
+            parts = None
+        elif said := _SAID.match(line):
+            parts = [line[said.end() :]]
+            found.words.setdefault((int(said.group(1)), said.group(2)), []).append("")
+        else:
+            assert parts is not None, f"a line that belongs to nothing: {line!r}"
+            parts.append(line.removeprefix("| "))
+            assert line.startswith("| ") or not line.strip("\r\n"), f"neither an entry nor quoted: {line!r}"
+        if parts is not None:
+            *_, newest = found.words.values()
+            newest[-1] = "".join(parts).removesuffix("\n")
+    return found
+
+
+class Reach(msgspec.Struct):
+    """Everything reachable: digests by handles, and the words that index entries keep."""
+
+    digests: set[str]
+    words: dict[tuple[int, str], list[str]]
+
+
+def reach(request: Request, contents: Mapping[str, bytes], indexes: Iterable[str]) -> Reach:
+    """Follow the handles in a request, and those in the index entries that they lead to."""
+    known = set(indexes)
+    found = Reach(set(), {})
+    waiting = list(_handles(request))
+    while waiting:
+        digest = waiting.pop()
+        if digest in found.digests or digest not in contents:
+            continue
+        assert digest_of(contents[digest]) == digest
+        found.digests.add(digest)
+        if digest in known:
+            index = read_index(contents[digest])
+            waiting += index.digests
+            found.words |= index.words
+    return found
+
+
+def _handles(request: Request) -> Iterable[str]:
+    for message in request.messages:
+        yield from _HANDLE.findall(message.text)
+        for call in message.calls:
+            yield from _HANDLE.findall(call.arguments)
+
+
+def indexes_of(maker: Maker) -> set[str]:
+    """The digests of all index entries, as the events name them."""
+    kinds = (FoldMade, HandoverMade, ObservationsMade)
+    return {one.event.index for one in maker.log if isinstance(one.event, kinds)}
+
+
+def lost(maker: Maker, window: Window | None = None) -> list[str]:
+    """Whatever was ever said, answered or written and cannot be read back from the window."""
+    shown = window or maker.window()
+    found = reach(shown.request, maker.contents, indexes_of(maker))
+    standing = {one.seq for one in shown.entries if isinstance(one, Item)}
+    whole = _whole(shown)
+    missing: list[str] = []
+    for item in maker.transcript.items:
+        match item.event:
+            case ToolAnswered(digest=digest) if digest and digest not in found.digests | whole:
+                missing.append(f"output e{item.seq}")
+            case AssistantSpoke() as spoke:
+                missing += _lost_words(item.seq, spoke, item.seq in standing, found)
+                masked = item.seq in maker.transcript.masked or item.seq not in standing
+                wanted = {one for short in spoke.short for one in short.digests} if masked else set()
+                missing += [f"argument e{item.seq}" for one in wanted if one not in found.digests]
+            case UserSpoke() as said if item.seq not in standing:
+                if found.words.get((item.seq, "user:")) != [said.text]:
+                    missing.append(f"words e{item.seq}")
+                attached = {one.digest for one in said.attachments}
+                missing += [f"attachment e{item.seq}" for one in attached if one not in found.digests]
+    return missing
+
+
+def _lost_words(seq: int, spoke: AssistantSpoke, stands: bool, found: Reach) -> list[str]:
+    if stands:
+        return []
+    missing = []
+    if spoke.text.strip() and found.words.get((seq, "agent:")) != [spoke.text]:
+        missing.append(f"words e{seq}")
+    short = {one.call_id for one in spoke.short}
+    called = found.words.get((seq, "call"), [])
+    for call in spoke.calls:
+        if call.id not in short and f"{call.name} {call.arguments}" not in called:
+            missing.append(f"call e{seq}")
+    return missing
+
+
+def _whole(window: Window) -> set[str]:
+    """The digests of what stands whole in a window, as an answer or as a pinned one."""
+    found = {digest_of(b"")} if any(one.text == NO_OUTPUT for one in window.request.messages) else set()
+    answers = {item.seq for item in window.entries if isinstance(item, Item)}
+    for message in window.request.messages:
+        pinned = message.text.partition("\n")[2] if message.text.startswith("[Pinned output") else ""
+        for text in {message.text if message.role == "tool" else "", pinned} - {""}:
+            found.add(digest_of(text.encode("utf-8", "surrogatepass")))
+    blank = [one.event for one in window.entries if isinstance(one, Item) and one.seq in answers]
+    blank += [one.item.event for one in window.entries if isinstance(one, PinnedCopy)]
+    found |= {one.digest for one in blank if isinstance(one, ToolAnswered) and not one.text.strip()}
+    return found
