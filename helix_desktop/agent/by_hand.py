@@ -119,10 +119,22 @@ class ByHand:
             )
         return cut
 
+    def observe(self) -> None:
+        """Start observations by hand: distil what is older than the newest turn, and put it in place.
+
+        Where all is observed, observations are refined; those that wait for their place are put there. Raises
+        CompactionRefused when there is nothing to observe.
+        """
+        self._steward.observe()
+
+    def cancel_observation(self) -> None:
+        """End the observations under way; nothing changes."""
+        self._steward.cancel_observation()
+
     def cancel_compaction(self) -> None:
         """End the handover under way; nothing changes."""
         self._steward.cancel_compaction()
 
     async def settle(self) -> None:
-        """Wait for the handover under way, if there is one."""
+        """Wait for the handover and the observations under way, if there are any."""
         await self._steward.settle()

@@ -10,7 +10,7 @@ from helix_desktop.agent.draft import HandoverDraft
 from helix_desktop.agent.ports import Clock, Counter
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.summariser import Summariser, Written
+from helix_desktop.agent.summariser import NO_MODEL, Summariser, Written
 from helix_desktop.agent.update import CompactionMoved, Phase
 from helix_desktop.context import planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
@@ -37,8 +37,6 @@ from helix_desktop.context.record import record_of
 from helix_desktop.context.summary import handover_brief
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import project
-
-NO_MODEL = "no model (ledger and extracts)"
 
 
 class Reading(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from helix_desktop.agent.forms import Forms
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import IntakeQuestion
+from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -28,7 +29,7 @@ from helix_desktop.context.event import (
     TurnEnded,
 )
 from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.prompt import versioned
+from helix_desktop.context.prompt import without_versions
 from helix_desktop.context.tool import ApprovalAsk, Decision
 
 
@@ -51,9 +52,7 @@ class Parts:
     ) -> None:
         self.store, self.tools, self.counter, self.clock = store, tools, counter, clock
         self.permissions = permissions
-        read = {name: versioned(name, text) for name, text in prompts.items()}
-        self.prompts = {name: text for name, (text, _) in read.items()}
-        self.versions = {name: version for name, (_, version) in read.items()}
+        self.prompts, self.versions = without_versions(prompts)
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
 
@@ -82,7 +81,8 @@ class Conversation(ByHand):
         )
         upkeep = Upkeep(session, counter, clock, settings)
         forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
-        steward = Steward(session, upkeep, compactor, clock, scope, settings)
+        observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
+        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings)
         super().__init__(session, steward, compactor, forms, settings)
         self._engine = Engine(session, runner, steward, counter, clock, settings)
 

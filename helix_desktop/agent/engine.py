@@ -152,7 +152,7 @@ class Engine:
                 self._session.publish(Trouble(ended.what, ended.why, ended.fix))
         except HelixError as error:
             self._session.publish(Trouble(error.what, error.why, error.fix))
-        self._steward.start_due()
+        self._steward.after_turn()
         return ended
 
     async def _record_partial(self) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from helix_desktop.agent.compactor import Compactor
+from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.panic import Ladder
 from helix_desktop.agent.ports import Clock
 from helix_desktop.agent.roles import Settings
@@ -15,12 +17,13 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import Trouble
 from helix_desktop.agent.upkeep import Upkeep
-from helix_desktop.context import planner, validity
+from helix_desktop.context import observation, planner, validity
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
-from helix_desktop.context.errors import HelixError, RequestInvalid, RequestTooLarge
+from helix_desktop.context.errors import CompactionRefused, HelixError, RequestInvalid, RequestTooLarge
 from helix_desktop.context.event import Trigger
 from helix_desktop.context.message import Request
+from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.rows import Row, rows_of
 from helix_desktop.context.window import Window
@@ -36,15 +39,18 @@ class Steward:
         session: Session,
         upkeep: Upkeep,
         compactor: Compactor,
+        observer: Observer,
         clock: Clock,
         scope: TaskScope,
         settings: Settings,
     ) -> None:
-        self._session, self._upkeep, self._compactor = session, upkeep, compactor
+        self._session, self._upkeep = session, upkeep
+        self._compactor, self._observer = compactor, observer
         self._clock, self._scope, self._settings = clock, scope, settings
         self._linter = validity.Linter()
         self._ladder = Ladder(session, upkeep, compactor, settings)
         self._compaction: asyncio.Task[None] | None = None
+        self._observation: asyncio.Task[None] | None = None
 
     def measure(self) -> tuple[Window, Gauge]:
         """The window as it would be sent now, and its gauge."""
@@ -90,11 +96,40 @@ class Steward:
 
     async def _make_room(self, target: int) -> None:
         """For a request that does not fit: await the handover under way, then climb the ladder if need be."""
-        if self._compacting:
-            await self.settle()
+        if self._compaction is not None and self._compacting:
+            await asyncio.wait([self._compaction])
             if self.measure()[1].used <= target:
                 return
         await self._ladder.climb(target)
+
+    def after_turn(self) -> None:
+        """Start what is due at the end of a turn: a handover, or else observations."""
+        self.start_due()
+        if self._compacting or self._compactor.drafting:
+            return
+        stretch = self._observer.due()
+        if stretch is not None:
+            self._observe(stretch)
+
+    def observe(self) -> None:
+        """Start observations by hand, to be put in place at once, or put those in place that wait for it.
+
+        Raises CompactionRefused when there is nothing to observe.
+        """
+        made = observation.waiting(self._session.transcript)
+        stretch = self._observer.possible() if made is None else None
+        if made is None and stretch is None:
+            raise CompactionRefused(
+                "There is nothing to observe yet.",
+                "The newest complete turn always stays whole, and what is older is observed already.",
+                "Send another message first.",
+            )
+        self._observe(stretch, by_hand=True)
+
+    def _observe(self, stretch: Stretch | None, by_hand: bool = False) -> None:
+        if self._observation is None or self._observation.done():
+            work = self._told(lambda: self._observer.run(stretch, by_hand))
+            self._observation = self._scope.start(work, f"observation {self._session.id}")
 
     def start_due(self) -> None:
         """Start the handover that is due, if there is one and none runs."""
@@ -109,28 +144,35 @@ class Steward:
     def compact(self, trigger: Trigger, cut: Cut, focus: str = "") -> None:
         """Start a handover beside whatever runs; one at a time."""
         if not self._compacting:
-            work = self._compact(trigger, cut, focus)
+            work = self._told(lambda: self._compactor.run(trigger, cut, focus))
             self._compaction = self._scope.start(work, f"compaction {self._session.id}")
 
     @property
     def _compacting(self) -> bool:
         return self._compaction is not None and not self._compaction.done()
 
-    async def _compact(self, trigger: Trigger, cut: Cut, focus: str) -> None:
+    async def _told(self, work: Callable[[], Awaitable[bool]]) -> None:
+        """Do what runs beside the turns; that it failed is told, because nobody waits for it."""
         try:
-            await self._compactor.run(trigger, cut, focus)
+            await work()
         except HelixError as error:
             self._session.publish(Trouble(error.what, error.why, error.fix))
 
     async def settle(self) -> None:
-        """Wait for the handover under way, if there is one."""
-        if self._compaction is not None:
-            await asyncio.wait([self._compaction])
+        """Wait for the handover and the observations under way, if there are any."""
+        for task in (self._compaction, self._observation):
+            if task is not None:
+                await asyncio.wait([task])
 
     def cancel_compaction(self) -> None:
         """End the handover under way; nothing changes."""
         if self._compaction is not None:
             self._compaction.cancel()
+
+    def cancel_observation(self) -> None:
+        """End the observations under way; nothing changes."""
+        if self._observation is not None:
+            self._observation.cancel()
 
     def _too_large(self, now: Gauge, policy: Policy) -> RequestTooLarge:
         largest = max(self.rows(), key=lambda row: row.tokens)

@@ -18,6 +18,7 @@ from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
 from helix_desktop.context.summary import Brief, cut_down, merged, parts, whole
 from helix_desktop.context.transcript import FRAMING
 
+NO_MODEL = "no model (ledger and extracts)"
 T = TypeVar("T")
 Progress = Callable[[str], None]
 """Hears what the answer under way says so far."""
@@ -180,6 +181,8 @@ class _Asking(Generic[T]):
         for _ in range(_CUTS):
             characters *= _MARGIN
             request = await asyncio.to_thread(cut_down, brief, int(characters))
+            if request is None:
+                break
             tokens = await self._tokens(request)
             if tokens <= room:
                 return request

@@ -80,6 +80,13 @@ class IntakeMoved(msgspec.Struct, frozen=True):
         }[self.phase]
 
 
+class ObservationMoved(msgspec.Struct, frozen=True):
+    """Observations, or a reflection, entered a phase; `text` is what they say so far."""
+
+    phase: Phase
+    text: str = ""
+
+
 class Trouble(msgspec.Struct, frozen=True):
     """Something failed that could not be recorded as an event."""
 
@@ -97,6 +104,7 @@ Update = (
     | CallStarted
     | TurnChanged
     | CompactionMoved
+    | ObservationMoved
     | IntakeMoved
 )
 Listener = Callable[[Update], None]

@@ -11,19 +11,31 @@ from helix_desktop.context import fold, note, observation, panic, planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import Event, FoldMade, ObservationsPlaced, Placing, SweepMade, SweepReason
+from helix_desktop.context.event import (
+    Event,
+    FoldMade,
+    ObservationsPlaced,
+    Placing,
+    Recorded,
+    SweepMade,
+    SweepReason,
+)
 from helix_desktop.context.fold import Fold
 from helix_desktop.context.index import HEAD, index_over
 from helix_desktop.context.layout import Item
+from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import LEAST_STEPS, Sweep
-from helix_desktop.context.window import Frame, Projector, Window
+from helix_desktop.context.window import Frame, Projector, Window, project
 
 _HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
 
 
 class Upkeep:
-    """Keeps one session's window by its policy, without a model; also measures it."""
+    """Keeps one session's window by its policy, without a model; also measures it.
+
+    `observing` is the stretch that is being observed: no fold reaches across its ends.
+    """
 
     def __init__(
         self,
@@ -33,6 +45,7 @@ class Upkeep:
         settings: Settings,
     ) -> None:
         self._session, self._counter, self._clock, self._settings = session, counter, clock, settings
+        self.observing: Stretch | None = None
         self._projector = Projector()
         self._measured: tuple[int, Policy, Frame] | None = None
         self._known: tuple[Window, Gauge] | None = None
@@ -58,10 +71,11 @@ class Upkeep:
         cold = planner.cold(transcript, policy, frame.info.label, self._clock())
         ride = sweep.riding(transcript, policy)
         due = ride if ride is not None and planner.sweep_pays(transcript, policy, ride, cold) else None
-        folds = fold.due(transcript, policy, ride, due.masked[0] if due else 0, cold)
+        folds = fold.due(transcript, policy, ride, due.masked[0] if due else 0, cold, self._edges)
         placed = await self._place(cold, bool(folds or due))
-        if placed:
-            folds = fold.due(transcript, policy, ride, 0, cold)
+        if placed:  # from there on the request is written afresh
+            ride = sweep.riding(transcript, policy)
+            folds = fold.due(transcript, policy, ride, transcript.items[0].seq, cold, self._edges)
         if folds:
             await self._fold(folds, policy, frame.info.window)
         if placed or folds:
@@ -94,22 +108,41 @@ class Upkeep:
         return "level" if now.used >= policy.observe_place_at * now.window else None
 
     async def place(self, made: int, reason: Placing) -> bool:
-        """Let prepared observations take the place of what they cover; whether that made the window smaller."""
-        transcript = self._session.transcript
-        before = self.measure()[0].estimate
-        twin = transcript.fork()
-        placed = ObservationsPlaced(made, reason, 0)
+        """Let prepared observations take the place of what they cover, if that makes the window smaller.
+
+        Returns whether they did; otherwise nothing is recorded.
+        """
+
+        def decide() -> list[Event]:
+            if observation.waiting(self._session.transcript) != made:
+                return []
+            saved = self._saved_by(made)
+            return [ObservationsPlaced(made, reason, saved)] if saved > 0 else []
+
+        return bool(await self._session.record_decided(decide))
+
+    def _saved_by(self, made: int) -> int:
+        """Tokens by which the window becomes smaller when these observations are put in place."""
         policy, frame, _ = self._settings()
-        twin.rewrites.apply(transcript.last_seq + 1, placed)
-        twin.rearrange()
-        after = Projector().project(twin, policy, frame).estimate
-        await self._session.record(ObservationsPlaced(made, reason, before - after))
-        return True
+        twin = self._session.transcript.fork()
+        twin.apply(Recorded(twin.last_seq + 1, twin.last_at, ObservationsPlaced(made, "level", 0)))
+        return self.measure()[0].estimate - project(twin, policy, frame).estimate
+
+    @property
+    def _edges(self) -> tuple[int, ...]:
+        """Where observations that are being made, or wait for their place, begin and end."""
+        transcript = self._session.transcript
+        made = observation.waiting(transcript)
+        edges = (self.observing.after, self.observing.upto) if self.observing else ()
+        if made is None:
+            return edges
+        waiting = transcript.rewrites.observed[made]
+        return (*edges, waiting.after, waiting.upto)
 
     async def _fold(self, folds: Sequence[Fold], policy: Policy, window: int) -> None:
         for one in folds:
             await self._record_fold(one, policy, window)
-        condensed = fold.condense_due(self._session.transcript, policy, window)
+        condensed = fold.condense_due(self._session.transcript, policy, window, self._edges)
         if condensed is not None:
             await self._record_fold(condensed, policy, window)
 

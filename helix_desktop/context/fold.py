@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
-from helix_desktop.context.layout import Block, Entry, Item
+from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
 from helix_desktop.context.transcript import FRAMING, Transcript
@@ -34,18 +34,24 @@ class _Old(msgspec.Struct, frozen=True):
 
 
 def due(
-    transcript: Transcript, policy: Policy, riding: Sweep | None = None, sweeping: int = 0, cold: bool = False
+    transcript: Transcript,
+    policy: Policy,
+    riding: Sweep | None = None,
+    sweeping: int = 0,
+    cold: bool = False,
+    edges: Sequence[int] = (),
 ) -> list[Fold]:
     """The stretches whose folding pays now, oldest first; empty while it does not.
 
     Folded are closed steps older than `fold_after_steps` calls and farther back than `protect_tokens`. The
     newest message of the person stays outside, so there may be two. Waiting costs rent, as for a sweep, and
     the sweep that would ride on the same rewrite (`riding`) helps to pay. From `sweeping` on (0: nothing) the
-    request is written afresh anyway.
+    request is written afresh anyway. No fold reaches across one of the `edges`, where observations will begin
+    or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
-    runs = _runs(transcript, policy)
+    runs = _runs(transcript, policy, edges)
     gain = sum(_gain_of(run) for run in runs)
     if not runs or gain < (policy.fold_least // 4 if cold else policy.fold_least):
         return []
@@ -67,7 +73,7 @@ def _pays(
     return rent >= REWRITE_PRICE * behind
 
 
-def _runs(transcript: Transcript, policy: Policy) -> list[list[_Old]]:
+def _runs(transcript: Transcript, policy: Policy, edges: Sequence[int]) -> list[list[_Old]]:
     """The stretches of old closed steps that stand raw in the window, split where something else stands."""
     newest = _newest_user(transcript)
     stay = _taken_back(transcript)
@@ -80,8 +86,14 @@ def _runs(transcript: Transcript, policy: Policy) -> list[list[_Old]]:
         ):
             runs.append([])
         else:
+            if runs[-1] and _parted(runs[-1][-1].item.seq, entry.seq, edges):
+                runs.append([])
             runs[-1].append(_old(transcript, policy, entry))
     return [run for run in runs if run and _gain_of(run) > HEADER]
+
+
+def _parted(before: int, seq: int, edges: Sequence[int]) -> bool:
+    return any(before <= edge < seq for edge in edges)
 
 
 def _old_entries(transcript: Transcript, policy: Policy) -> list[Entry]:
@@ -127,7 +139,9 @@ def _gain(transcript: Transcript, item: Item) -> int:
     return max(0, transcript.shown_tokens(item) - item.words - line)
 
 
-def condense_due(transcript: Transcript, policy: Policy, window: int) -> Fold | None:
+def condense_due(
+    transcript: Transcript, policy: Policy, window: int, edges: Sequence[int] = ()
+) -> Fold | None:
     """The older notes to replace by one shorter note, when all notes outgrow their share of the window."""
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
@@ -143,7 +157,7 @@ def condense_due(transcript: Transcript, policy: Policy, window: int) -> Fold | 
         count -= 1
         kept += transcript.shown_tokens(notes[count])
     old = {one.seq for one in notes[:count] if isinstance(one, Block)}
-    found = [_condensed(transcript, policy, segment, window) for segment in _segments(transcript, old)]
+    found = [_condensed(transcript, policy, segment, window) for segment in _segments(transcript, old, edges)]
     best = max(found, key=lambda one: one.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None
 
@@ -157,12 +171,14 @@ def _is_older_word(entry: Entry, newest: int) -> bool:
     return isinstance(entry, Item) and isinstance(entry.event, UserSpoke) and entry.seq != newest
 
 
-def _segments(transcript: Transcript, old: set[int]) -> list[list[Entry]]:
+def _segments(transcript: Transcript, old: set[int], edges: Sequence[int]) -> list[list[Entry]]:
     """Stretches of these notes with nothing between them but older messages of the person."""
     newest = _newest_user(transcript)
     segments: list[list[Entry]] = [[]]
     for entry in transcript.live():
         if isinstance(entry, Block) and entry.seq in old:
+            if segments[-1] and _parted(_end(segments[-1][-1]), entry.upto, edges):
+                segments.append([])
             segments[-1].append(entry)
         elif not _is_older_word(entry, newest):
             segments.append([])
@@ -172,6 +188,16 @@ def _segments(transcript: Transcript, old: set[int]) -> list[list[Entry]]:
         while segment and isinstance(segment[-1], Item):
             segment.pop()
     return [one for one in segments if one]
+
+
+def _end(entry: Entry) -> int:
+    return (
+        entry.upto
+        if isinstance(entry, Block)
+        else entry.item.seq
+        if isinstance(entry, PinnedCopy)
+        else entry.seq
+    )
 
 
 def _condensed(transcript: Transcript, policy: Policy, segment: list[Entry], window: int) -> Fold:

@@ -128,14 +128,17 @@ def user_texts(
 
     In a window (tokens) smaller than 128,000 the cap shrinks in proportion.
     """
-    return _verbatim(
-        transcript, handover.upto, handover.kept, min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT))
-    )
+    return _verbatim(transcript, handover.upto, handover.kept, user_text_room(cap, window))
+
+
+def user_text_room(cap: int, window: int) -> int:
+    """Tokens that the person's own messages may take in a window of so many."""
+    return min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT))
 
 
 def user_text_tokens(transcript: Transcript, upto: int, kept: int, cap: int, window: int) -> int:
     """Tokens that the user's own messages would take in a handover up to `upto`, framing included."""
-    texts = _verbatim(transcript, upto, kept, min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT)))
+    texts = _verbatim(transcript, upto, kept, user_text_room(cap, window))
     return sum(tokens + FRAMING for _, _, tokens in texts)
 
 

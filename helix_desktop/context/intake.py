@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.context.digest import handle
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
-LEAST_BUDGET = 20  # tokens; less would show nothing
+LEAST_BUDGET = 10  # tokens; less would show nothing
 _HEAD_SHARE, _TAIL_SHARE = 0.55, 0.25  # the rest, at most, is for lines that tell of errors
 _LINE_CAP = 200  # characters of a telling line
 _NUMBER_CAP = 12  # characters of a line's number
@@ -81,7 +81,7 @@ def _gap(text: str, start: int, end: int, followed: bool) -> str:
 
 
 def _tellings(text: str, start: int, end: int, cap: int) -> Iterator[_Telling]:
-    """The lines between two places that tell of an error, one of each shape; the last loud one counts most."""
+    """Lines between two places that tell of an error, one of each shape; the last loud one ranks first."""
     number = text.count("\n", 0, start) + 1
     seen: set[str] = set()
     last: _Telling | None = None

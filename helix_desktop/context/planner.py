@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.context import cut as cuts
-from helix_desktop.context import sweep
+from helix_desktop.context import observation, sweep
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.handover import user_text_tokens
+from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import Sweep
 from helix_desktop.context.transcript import Transcript
@@ -94,8 +95,24 @@ def gain(transcript: Transcript, policy: Policy, gauge: Gauge, cut: Cut) -> int:
 
 def cooldown_ms(transcript: Transcript, policy: Policy) -> int:
     """Milliseconds to wait since the last handover, undo or failure; doubled for each failure in a row."""
-    doublings = min(transcript.failures, _LONGEST_BACKOFF)
-    return policy.handover_cooldown_s * 1000 << doublings
+    return _cooldown_ms(policy, transcript.failures)
+
+
+def _cooldown_ms(policy: Policy, failures: int) -> int:
+    return policy.handover_cooldown_s * 1000 << min(failures, _LONGEST_BACKOFF)
+
+
+def observing_due(transcript: Transcript, policy: Policy, gauge: Gauge, now: int) -> Stretch | None:
+    """The stretch to observe or to refine at the end of a turn, if any; `now` in milliseconds.
+
+    After failures it waits as a handover does, and three in a row leave it to the person.
+    """
+    failures = transcript.observation_failures
+    waited = now - transcript.last_observation_at
+    if failures >= BREAKER or (failures and 0 <= waited < _cooldown_ms(policy, failures)):
+        return None
+    room = gauge.window / gauge.ratio
+    return observation.reflection_due(transcript, policy, room) or observation.due(transcript, policy, room)
 
 
 def breaker_open(transcript: Transcript) -> bool:

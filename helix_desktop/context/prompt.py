@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _VERSION = re.compile(r"\A\s*<!-- version (\w[\w.]*) -->[ \t]*\n?")
 
@@ -16,3 +17,11 @@ def versioned(name: str, text: str) -> tuple[str, str]:
     if found is None:
         return text.strip(), name
     return text[found.end() :].strip(), f"{name} {found[1]}"
+
+
+def without_versions(prompts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Prompts by name without their version lines, and what events call each."""
+    read = {name: versioned(name, text) for name, text in prompts.items()}
+    return {name: text for name, (text, _) in read.items()}, {
+        name: called for name, (_, called) in read.items()
+    }

@@ -11,6 +11,7 @@ from helix_desktop.context import observation
 from helix_desktop.context.event import (
     AssistantSpoke,
     FoldMade,
+    FormChosen,
     HandoverMade,
     ToolAnswered,
     UserSpoke,
@@ -103,9 +104,19 @@ def _output_row(item: Item, answer: ToolAnswered, tokens: int, masked: bool, tra
     form = chosen.form if chosen else answer.form
     if form == "full" and (answer.whole or chosen):
         return Row(item.seq, "output", name, tokens, "in window", f"step {item.step}")
-    state = "compact" if form == "compact" else "preview"
-    why = f"step {item.step}; the whole output is in the cache"
-    return Row(item.seq, "output", name, tokens, state, why)
+    why = f"{_chooser(answer, chosen)}; the whole output is in the cache"
+    return Row(item.seq, "output", name, tokens, "compact" if form == "compact" else "preview", why)
+
+
+def _chooser(answer: ToolAnswered, chosen: FormChosen | None) -> str:
+    """Who chose the form of an output that does not stand whole, and what for."""
+    asked = chosen.asked if chosen else answer.asked
+    who = "you" if chosen or answer.chosen == "user" else "the agent"
+    if asked and (chosen or answer.form == "compact"):
+        return f"{who} asked for: {_short(asked)}"
+    if chosen or answer.chosen in ("agent", "user"):
+        return f"{who} chose it"
+    return "not chosen in time" if answer.chosen == "timeout" else "too large to stand whole"
 
 
 def _called(item: Item) -> str:

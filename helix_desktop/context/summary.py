@@ -59,8 +59,8 @@ def whole(brief: Brief) -> Request:
     return _request(brief, [line.text for line in brief.record])
 
 
-def cut_down(brief: Brief, room: int) -> Request:
-    """The request in at most about `room` characters.
+def cut_down(brief: Brief, room: int) -> Request | None:
+    """The request in at most about `room` characters; None when nothing of the record would be left.
 
     Long messages keep head and tail; when even short ones do not fit, the middle of the record is left out
     and said to be.
@@ -68,7 +68,9 @@ def cut_down(brief: Brief, room: int) -> Request:
     space = max(0, room - brief.fixed)
     lines = _shortened(brief.record, space)
     texts = [line.text for line in lines]
-    return _request(brief, texts if _size(texts) <= space else _middle_out(texts, space))
+    if _size(texts) > space:
+        texts = _middle_out(texts, space)
+    return _request(brief, texts) if len(texts) > 1 or len(lines) == 1 else None
 
 
 def parts(brief: Brief, room: int) -> list[Brief]:

@@ -36,6 +36,7 @@ from helix_desktop.context.rewrites import Rewrite, Rewrites
 
 FRAMING = 4  # tokens that a wire format adds to each message, and to each call
 PINNED_LABEL = 24  # tokens of the line above a pinned output
+OBSERVED_LABEL = 70  # tokens of the line above the observations
 
 
 def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
@@ -301,7 +302,8 @@ class Transcript:
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
             return self._item_tokens(entry.item) + PINNED_LABEL
-        return sum(cover.event.tokens for cover in entry.covers) + FRAMING
+        label = OBSERVED_LABEL if isinstance(entry.event, ObservationsMade) else 0
+        return sum(cover.event.tokens for cover in entry.covers) + label + FRAMING
 
     def _item_tokens(self, item: Item) -> int:
         event = item.event

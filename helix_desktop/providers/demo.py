@@ -1,7 +1,7 @@
 """The offline demo model: it ships, needs no key and no network, and works by a script with the real tools.
 
 It is a pure function of the request. In the sample project it follows a script; anywhere else it looks around
-and says what it is. Handovers it makes by extraction (see demo_handover).
+and says what it is. Handovers and observations it makes by extraction (see demo_handover).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import msgspec
 
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, TextArrived, ToolCall
 from helix_desktop.providers.demo_handover import OPENING, write_handover
+from helix_desktop.providers.demo_observations import OBSERVE, REFINE, write_observations, write_reflection
 from helix_desktop.providers.demo_script import Recall, Script, Step, Task, read_scripts
 from helix_desktop.providers.demo_sight import Output, Place, Sight, note
 
@@ -74,14 +75,21 @@ class DemoModel:
 def answer(request: Request, scripts: Sequence[Script]) -> Reply:
     """The reply to a request: the same one for the same request."""
     sight = Sight(request.messages)
-    if sight.ask.startswith(OPENING):
-        return Reply(write_handover(sight.ask))
+    summary = write_summary(sight.ask)
+    if summary:
+        return Reply(summary)
     place = sight.place(scripts)
     if place is None and _GO_ON.fullmatch(sight.ask):
         place = sight.unfinished(scripts)
     if place is None:
         return _look_around(sight, request)
     return _follow(sight, place)
+
+
+def write_summary(ask: str) -> str:
+    """The handover, observations or reflection that a request asks for; empty when it asks for none."""
+    writers = ((OPENING, write_handover), (OBSERVE, write_observations), (REFINE, write_reflection))
+    return next((write(ask) for opening, write in writers if ask.startswith(opening)), "")
 
 
 def _follow(sight: Sight, place: Place) -> Reply:

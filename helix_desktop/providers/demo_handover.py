@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from helix_desktop.context.event import SECTIONS
 
 OPENING = "[Write a handover]"
-_BEGINS = "The messages to hand over:"
+_BEGINS = re.compile(r"^The (?:messages|observations) to \w+(?: \w+)?:$", re.MULTILINE)
+_MERGES = "The handovers of the parts of a long record, oldest first, to be merged into one:"
+_PART = re.compile(r"^part \d+: ", re.MULTILINE)
 _FOCUS = "Pay special attention to: "
 _ENTRY = re.compile(r"^e(\d+) (user|assistant|tool)\b ?(.*)$")
+_FACT = re.compile(r"^observed \(([123])\) \S+: (.+?)(?: \[(e\d+(?:, e\d+)*)\])?$")
 _HEADING = re.compile(r"^## (.+)$")
 _BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
 _NOTE = re.compile(r"_?\(demo: (?:task (\d+), step (\d+) of (\d+)|looking around)[^)]*\)_?")
@@ -25,6 +28,16 @@ _TOLD = re.compile(r"\d|`")
 _RAN = re.compile(r"Ran (\d+) tests?")
 _VERDICT = re.compile(r"(?m)^(OK|FAILED \([^)\n]*\))\s*$")
 _SIGNS = 150  # characters of a bullet's sentence
+_BEGINNINGS = tuple(
+    (title, re.compile(begins))
+    for title, begins in (
+        ("Project Background", "The user asked first|The README says|The workspace was listed"),
+        ("User Preferences", "The user wants"),
+        ("Completed Work", "Read |Wrote |Edited |Test run"),
+        ("TODO Items", "Newest request|Place in the demo"),
+        ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
+    )
+)
 _ROOM = 1_950  # characters of all bullets: about 700 tokens with their citations
 _MOST = 8
 _FORMER = 3
@@ -50,16 +63,21 @@ class Point:
     @property
     def line(self) -> str:
         """The bullet as it is written."""
-        return f"- {self.text} [{', '.join(f'e{seq}' for seq in self.sources)}]"
+        cited = f" [{', '.join(f'e{seq}' for seq in self.sources)}]" if self.sources else ""
+        return f"- {self.text}{cited}"
 
 
 def write_handover(request: str) -> str:
     """The handover for the text of a summary request."""
-    head, _, body = request.partition(_BEGINS)
-    lines = _lines(body)
+    if _MERGES in request:
+        return _merge(request)
+    head, body = divided(request)
+    lines = read_record(body)
     former = _former(head)
+    for title, facts in _sorted(read_facts(body)).items():
+        former[title] = _join(former.get(title, []), facts, title)
     focus = next((line.removeprefix(_FOCUS) for line in head.splitlines() if line.startswith(_FOCUS)), "")
-    new = {title: write(lines) for title, write in _WRITERS.items()}
+    new = points_of(lines)
     if former:
         new["Project Background"] = [one for one in new["Project Background"] if _FIRST not in one.text]
     if focus:
@@ -70,14 +88,59 @@ def write_handover(request: str) -> str:
     return "\n".join(part for title in SECTIONS for part in (f"## {title}", *_written(joined[title], lines)))
 
 
+def points_of(lines: Sequence[Line]) -> dict[str, list[Point]]:
+    """What the record says, by section."""
+    return {title: write(lines) for title, write in _WRITERS.items()}
+
+
+def divided(request: str) -> tuple[str, str]:
+    """What stands before the record of a request, and the record."""
+    found = _BEGINS.search(request)
+    return (request[: found.start()], request[found.end() :]) if found else (request, "")
+
+
+def _merge(request: str) -> str:
+    """One handover of those of the parts: the later one updates the earlier ones."""
+    head, _, body = request.partition(_MERGES)
+    joined = _former(head)
+    for part in _PART.split(body)[1:]:
+        newer = _former("\n".join(line.removeprefix("| ") for line in part.splitlines()))
+        joined = {title: _join(joined.get(title, []), newer.get(title, []), title) for title in SECTIONS}
+    _shorten(joined)
+    return "\n".join(part for title in SECTIONS for part in (f"## {title}", *_written(joined[title], ())))
+
+
+def _sorted(facts: Iterable[tuple[int, Point]]) -> dict[str, list[Point]]:
+    """Observed facts, each under the section that it would have stood in."""
+    found: dict[str, list[Point]] = {}
+    for _, point in facts:
+        title = next(
+            (title for title, begins in _BEGINNINGS if begins.match(point.text)), "Technical Details"
+        )
+        found.setdefault(title, []).append(point)
+    return found
+
+
 def _written(points: Sequence[Point], lines: Sequence[Line]) -> list[str]:
     last = f" [e{lines[-1].seq}]" if lines else ""
     return [point.line for point in points] or [f"- Nothing of this kind was recorded.{last}"]
 
 
-def _lines(body: str) -> list[Line]:
+def read_facts(body: str) -> list[tuple[int, Point]]:
+    """The observed facts of a record, with their priorities."""
+    found = [entry for line in body.splitlines() if (entry := _FACT.match(line))]
+    return [
+        (int(one[1]), Point(one[2], tuple(int(seq[1:]) for seq in (one[3] or "").split(", ") if seq)))
+        for one in found
+    ]
+
+
+def read_record(body: str) -> list[Line]:
+    """The messages of a record; what else stands there is left out."""
     found: list[Line] = []
     for line in body.splitlines():
+        if _FACT.match(line):
+            continue
         entry = _ENTRY.match(line)
         if entry and int(entry[1]) > (found[-1].seq if found else 0):
             found.append(Line(int(entry[1]), entry[2], entry[3].removeprefix(": ").strip()))

@@ -14,6 +14,7 @@ import msgspec
 
 from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
@@ -33,7 +34,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.message import Answer, Message, ModelInfo, ToolCall
 from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.prompt import versioned
+from helix_desktop.context.prompt import without_versions
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
@@ -79,9 +80,13 @@ class Replayer:
         self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
         upkeep = Upkeep(self.session, self._counter, self._now, self.settings)
-        prompt, version = versioned("handover", prompts()["handover"])
-        compactor = Compactor(self.session, self._counter, self._now, prompt, self.settings, version)
-        self._steward = Steward(self.session, upkeep, compactor, self._now, self._scope, self.settings)
+        told, versions = without_versions(prompts())
+        counter, now = self._counter, self._now
+        compactor = Compactor(
+            self.session, counter, now, told["handover"], self.settings, versions["handover"]
+        )
+        observer = Observer(self.session, counter, now, upkeep, told, versions, self.settings)
+        self._steward = Steward(self.session, upkeep, compactor, observer, now, self._scope, self.settings)
         await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:
@@ -160,7 +165,7 @@ class Replayer:
     async def _end_turn(self) -> None:
         if self.session.transcript.turn_open:
             await self.session.record(TurnEnded("done"))
-        self._steward.start_due()
+        self._steward.after_turn()
         await self._steward.settle()
         self._clock += TURN_MS
 

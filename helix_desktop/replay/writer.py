@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Usage
-from helix_desktop.providers.demo_handover import write_handover
+from helix_desktop.providers.demo import write_summary
 from helix_desktop.replay.counting import RecordedCounter
 
 
@@ -21,6 +21,6 @@ class SummaryWriter:
         """The summary that the request asks for."""
         counts = await self._counter.count([message.text for message in request.messages])
         self.asked.append(sum(counts))
-        text = write_handover(request.messages[-1].text)
+        text = write_summary(request.messages[-1].text)
         (written,) = await self._counter.count([text])
         yield Answer(text, usage=Usage(sum(counts), written))

@@ -200,5 +200,5 @@ class Rig:
         if not self.talk.running:
             assert not session.transcript.turn_open
             assert not session.transcript.open_calls
-        for request in (*self.model.requests, *self.model.summary_requests):
+        for request in (*self.model.requests, *self.model.summary_requests, *self.model.questions):
             assert lint(request.messages) == []

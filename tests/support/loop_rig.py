@@ -32,6 +32,8 @@ from helix_desktop.context.event import (
     ToolAnswered,
     Undone,
 )
+from helix_desktop.context.extraction import OPENING as EXTRACT
+from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Arrival, ModelInfo, Request
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.providers.http import Http
@@ -66,6 +68,12 @@ def asks_for_summary(request: dict[str, Any]) -> bool:
     return str(request["messages"][-1]["content"]).startswith(SUMMARY_OPENING)
 
 
+def is_aside(request: dict[str, Any]) -> bool:
+    """Whether a request is about large outputs: a question that leaves no trace, or an extract."""
+    last = request["messages"][-1]
+    return last["role"] == "user" and str(last["content"]).startswith((QUESTION, EXTRACT))
+
+
 @dataclass
 class Sent:
     """A chat request as the server got it, and how long the log was when it was made."""
@@ -97,6 +105,7 @@ class LoopRig:
     updates: list[Update] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     summaries: list[Sent] = field(default_factory=list)
+    asides: list[Sent] = field(default_factory=list)
     made_at: int = 0  # how long the log was when the newest chat request was made
     _talk: Conversation | None = None
 
@@ -157,7 +166,7 @@ class LoopRig:
 
     async def sound(self) -> None:
         """Every request was valid, log and store agree, no call is open, and each output is what it was."""
-        for sent in (*self.sent, *self.summaries):
+        for sent in (*self.sent, *self.summaries, *self.asides):
             assert lint_wire(sent.messages) == []
         assert self.broken_prefixes() == []
         session = self.talk.session
@@ -180,7 +189,8 @@ async def loop_rig(
     def listened(request: dict[str, Any]) -> Any:
         rig = heard[0]
         sent = Sent(rig.server.requests[-1], rig.made_at)
-        (rig.summaries if asks_for_summary(request) else rig.sent).append(sent)
+        kept = rig.asides if is_aside(request) else rig.summaries if asks_for_summary(request) else rig.sent
+        kept.append(sent)
         return script(request)
 
     root = folder / "project"

@@ -10,7 +10,7 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from helix_desktop.context import cut as cuts
-from helix_desktop.context import note, observation, planner
+from helix_desktop.context import distil, note, planner
 from helix_desktop.context.event import (
     AssistantSpoke,
     FoldKind,
@@ -75,7 +75,7 @@ def observe(maker: Maker, stretch: Stretch, replaces: tuple[int, ...] = ()) -> i
         for item in items[:4]
     )
     facts = facts or (Observation(AT, 2, "Nothing much."),)
-    ledger, quoted = ledger_of(items).text(200), observation.quoted(items, 200)
+    ledger, quoted = ledger_of(items).text(200), distil.quoted(items, 200)
     maker.record(
         ObservationsMade(
             after, upto, facts, quoted, ledger, maker.store(text), entries, 60, 400, len(items), "test/small",

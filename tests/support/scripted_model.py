@@ -7,34 +7,64 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
-from helix_desktop.context.errors import ModelError
+from helix_desktop.context.distil import OBSERVE, REFINE
 from helix_desktop.context.event import SECTIONS
+from helix_desktop.context.extraction import OPENING as EXTRACT
+from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying, TextArrived, ToolCall
 from helix_desktop.context.summary import OPENING
 
-Play = Sequence[Arrival | ModelError | asyncio.Event]
+Play = Sequence[Arrival | Exception | asyncio.Event]
 """What one call does, in order: yields arrivals, raises an error, waits for an event."""
 Script = Callable[[Request], Play]
 
 
 class ScriptedModel:
-    """Answers each request by its script, and keeps the requests; handovers have a script of their own."""
+    """Answers each request by its script, and keeps the requests.
 
-    def __init__(self, script: Script, info: ModelInfo | None = None, summary: Script | None = None) -> None:
+    Handovers, observations (and reflections), questions how to keep outputs, and extracts have scripts of
+    their own.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        info: ModelInfo | None = None,
+        summary: Script | None = None,
+        observing: Script | None = None,
+    ) -> None:
         self.info = info or ModelInfo("test", "scripted", window=8_000, reserve=400)
         self.script, self.summary = script, summary or (lambda _: said(SUMMARY))
+        self.observing = observing or (lambda _: said(OBSERVATIONS))
+        self.question: Script = lambda _: said("1: preview")
+        self.extract: Script = lambda _: said("An extract.")
         self.requests: list[Request] = []
         self.summary_requests: list[Request] = []
+        self.observing_requests: list[Request] = []
+        self.questions: list[Request] = []
+        self.extracts: list[Request] = []
         self.closed = 0
+
+    def _kind(self, request: Request) -> tuple[list[Request], Script]:
+        asked = request.messages[-1].text if request.messages[-1].role == "user" else ""
+        if asked.startswith(OPENING):
+            return self.summary_requests, self.summary
+        if asked.startswith((OBSERVE, REFINE)):
+            return self.observing_requests, self.observing
+        if asked.startswith(QUESTION):
+            return self.questions, self.question
+        if asked.startswith(EXTRACT):
+            return self.extracts, self.extract
+        return self.requests, self.script
 
     async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
         """Play the script for this request."""
-        asks_for_summary = request.messages[-1].text.startswith(OPENING)
-        (self.summary_requests if asks_for_summary else self.requests).append(request)
+        kept, script = self._kind(request)
+        kept.append(request)
         try:
-            for part in (self.summary if asks_for_summary else self.script)(request):
+            for part in script(request):
                 await asyncio.sleep(0)  # as a real stream, it gives way before each piece
-                if isinstance(part, ModelError):
+                if isinstance(part, Exception):
                     raise part
                 if isinstance(part, asyncio.Event):
                     await part.wait()
@@ -80,4 +110,5 @@ def answers_of(request: Request) -> list[str]:
 
 
 SUMMARY = "\n".join(f"## {title}\n- A fact about {title.lower()} [e4]" for title in SECTIONS)
+OBSERVATIONS = "- (1) The user wants it built [e2]\n- (2) src/app.py was read [e4, e5]"
 VOIDED: Play = [TextArrived("half of"), Retrying(1, 0.0, "The server closed the connection.")]

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.compactor import NO_MODEL
+from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import CompactionMoved
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
 from helix_desktop.context.event import (
@@ -25,7 +25,11 @@ from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, c
 
 # Outputs stay in the window, so that it is the handover that must make room.
 NO_SWEEP = msgspec.structs.replace(
-    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8
+    PROFILES["balanced"],
+    protect_steps=1_000,
+    protect_tokens=10**6,
+    preview_above=0.8,
+    observe_at=0.0,
 )
 BY_HAND = msgspec.structs.replace(NO_SWEEP, handover_least_messages=10_000)
 

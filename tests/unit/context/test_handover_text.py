@@ -234,6 +234,7 @@ def test_a_request_cut_down_fits(maker: Maker, room: int) -> None:
     """The request stays in its characters, and holds head and tail of the stretch."""
     brief = handover_brief("Write.", record_of(maker.transcript.items), None, "")
     request = cut_down(brief, room * 3)
+    assert request is not None
     assert [message.role for message in request.messages] == ["system", "user"]
     size = sum(len(message.text) for message in request.messages)
     assert size <= room * 3 + 60  # the line that says what was left out
@@ -300,6 +301,8 @@ def test_a_long_command_does_not_push_the_record_out() -> None:
     answer = ToolAnswered("c", "run_command", "done", "d" * 64, 4, 1, 1, target="cat <<X\n" + "y" * 50_000)
     maker.record(answer)
     brief = handover_brief("Write.", record_of(maker.transcript.items), None, "")
-    text = cut_down(brief, 3_000).messages[1].text
+    request = cut_down(brief, 3_000)
+    assert request is not None
+    text = request.messages[1].text
     assert "left out" not in text
     assert f"e{maker.transcript.last_seq} tool run_command cat <<X yy" in text

@@ -13,7 +13,7 @@ LINES = st.lists(
     st.sampled_from(("ok line 1", "", "x" * 150, "é☃", "    indented")), min_size=0, max_size=400
 )
 DIGEST = digest_of(b"")
-MARKED = len(handle(DIGEST)) + 80  # the marker and the two lines that frame it are not the tool's
+MARKED = len(handle(DIGEST)) + 130  # the marker, and what is said of the stretch that is not shown
 
 
 @given(LINES.map("\n".join), st.integers(0, 600))
@@ -44,6 +44,50 @@ def test_head_and_tail_are_whole_lines() -> None:
     kept = [line for line in shown if line in lines]
     first, last = lines.index(shown[shown.index(hidden) - 1]) + 2, lines.index(shown[shown.index(hidden) + 1])
     assert hidden == f"[… {len(lines) - len(kept)} lines not shown ({first}-{last}) …]"
+
+
+@given(LINES.map("\n".join), st.integers(20, 600), st.sampled_from((0, 1, 137)))
+def test_the_exit_code_is_always_there(text: str, budget: int, code: int) -> None:
+    """Also when no line that is shown names it."""
+    shown = preview(text, DIGEST, budget, code)
+    assert shown == text or f"exit code {code}" in shown
+
+
+@given(st.lists(st.integers(40, 560), max_size=12, unique=True), st.integers(100, 600))
+def test_lines_that_tell_stand_with_the_numbers_that_recall_takes(places: list[int], budget: int) -> None:
+    """In their order, between head and tail, each once."""
+    lines = [f"compiling module number {n}" for n in range(600)]
+    for place in places:
+        lines[place] = f"src/module_{chr(97 + place % 26)}.c: error: something is wrong with it"
+    shown = preview("\n".join(lines), DIGEST, budget)
+    numbered = [one.split(": ", 1) for one in shown.splitlines() if one.split(": ")[0].isdigit()]
+    assert [lines[int(number) - 1] for number, _ in numbered] == [line for _, line in numbered]
+    assert [int(number) for number, _ in numbered] == sorted({int(number) for number, _ in numbered})
+    assert numbered or not any(place < 550 and lines[place] not in shown for place in places)
+
+
+def test_among_many_errors_the_last_loud_one_is_kept() -> None:
+    """A thousand alike are one; what ended it is not lost behind them."""
+    lines = [f"line {n}: error: attempt {n} went wrong" for n in range(2_000)]
+    lines[1_700] = "PanicError: the disk is gone"
+    lines[1_500] = "warning: 0 errors so far, no failures"
+    shown = preview("\n".join([*lines, *["and so on"] * 200]), DIGEST, 200)
+    assert "1701: PanicError: the disk is gone" in shown.splitlines()
+    assert "so far" not in shown
+
+
+def test_what_tells_in_the_middle_of_one_long_line_is_shown() -> None:
+    """As minified code and JSON have them."""
+    shown = preview(f"{'y' * 9_000} ValueError: bad {'z' * 9_000}", DIGEST, 200)
+    assert "ValueError: bad" in shown
+    assert "characters of line 1 not shown" in shown
+
+
+def test_a_preview_is_never_longer_than_the_output() -> None:
+    """An output a little above the budget is shown whole."""
+    text = "word " * 61
+    assert preview(text, DIGEST, 100) == text
+    assert len(text) > 100 * CHARS_PER_TOKEN
 
 
 @pytest.mark.parametrize("text", ["y" * 5_000, "\n" + "y" * 5_000, "y" * 5_000 + "\n"])

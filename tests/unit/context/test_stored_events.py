@@ -81,6 +81,17 @@ def test_those_of_the_second_version_are_one_too() -> None:
     assert named == {number * 64 for number in "123456"}
 
 
+def test_an_output_that_was_held_is_known_until_its_call_is_answered() -> None:
+    """A log that ends between holding and choosing still says what the call is answered with."""
+    log = [read(row) for row in FILES["v3-intake"]]
+    assert set(Transcript(log[:5]).held) == {"call_1", "call_2"}
+    transcript = Transcript(log)
+    assert set(transcript.held) == {"call_2"}
+    assert transcript.rewrites.forms[6].asked == "line numbers"
+    named = {digest for one in log for digest in digests_in(one.event)}
+    assert named == {"7" * 64, "8" * 64}
+
+
 def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:
     """What the first version showed of its session is what is shown now."""
     log = [read(row) for row in FILES["v1"]]

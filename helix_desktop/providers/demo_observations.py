@@ -1,0 +1,66 @@
+"""The demo model's observations: facts extracted from the record it is given, and refined generations."""
+
+from __future__ import annotations
+
+import re
+
+from helix_desktop.providers.demo_handover import Point, divided, points_of, read_facts, read_record
+
+OBSERVE, REFINE = "[Write observations]", "[Refine observations]"
+_PRIORITIES = {
+    "Project Background": 1,
+    "User Preferences": 1,
+    "Completed Work": 2,
+    "Current Issues": 2,
+    "Technical Details": 3,
+}
+_MOST = 40  # facts of one generation
+_KEPT = 0.5  # of the characters that a reflection leaves, at most
+_SUPERSEDED = re.compile(
+    r"(Edited [^:]+:|Wrote [\d,]+ bytes to \S+|Test run|The newest test run|Failing test)"
+)
+
+
+def write_observations(request: str) -> str:
+    """The observations for the text of a request."""
+    head, body = divided(request)
+    known = {point.text for _, point in read_facts(head)}
+    points = points_of(read_record(body))
+    facts = [
+        (priority, point)
+        for title, priority in _PRIORITIES.items()
+        for point in points[title]
+        if point.text not in known
+    ]
+    facts.sort(key=lambda one: one[1].sources)
+    return _listed(_shortened(facts, _MOST))
+
+
+def write_reflection(request: str) -> str:
+    """The refined generation of the observations in a request: what was superseded is dropped."""
+    _, body = divided(request)
+    newest: dict[str, tuple[int, Point]] = {}
+    every = read_facts(body)
+    for priority, point in every:
+        found = _SUPERSEDED.match(point.text)
+        key = re.sub(r"[\d,]+", "", found[1]) if found else point.text
+        newest.pop(key, None)
+        newest[key] = (priority, point)
+    kept = list(newest.values())
+    room = _KEPT * sum(len(point.line) for _, point in every)
+    while len(kept) > 1 and sum(len(point.line) for _, point in kept) > room:
+        kept = _shortened(kept, len(kept) - 1)
+    return _listed(kept)
+
+
+def _shortened(facts: list[tuple[int, Point]], most: int) -> list[tuple[int, Point]]:
+    """At most so many facts: the least of them go first, the oldest of equals."""
+    kept = list(facts)
+    while len(kept) > most:
+        kept.remove(max(kept, key=lambda one: one[0]))
+    return kept
+
+
+def _listed(facts: list[tuple[int, Point]]) -> str:
+    lines = [f"- ({priority}) {point.line.removeprefix('- ')}" for priority, point in facts]
+    return "\n".join(lines) or "- (3) Nothing of note was said."

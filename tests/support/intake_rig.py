@@ -1,0 +1,112 @@
+"""A conversation with large outputs: tools that give what they are told to, and a model for each role."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.context.event import SessionStarted, ToolAnswered
+from helix_desktop.context.message import ModelInfo, ToolCall
+from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.window import Frame
+from tests.support.agent_rig import PROMPTS, GatedStore, Rig, ToldTools
+from tests.support.scripted_model import Script, ScriptedModel, WordCounter, called, in_turn, said
+
+MAIN = ModelInfo("test", "main", window=20_000, reserve=400)
+FAST = ModelInfo("test", "fast", window=20_000, reserve=400)
+POLICY = msgspec.structs.replace(PROFILES["balanced"], intake_above=500, preview_tokens=100)
+
+
+class OutputTools(ToldTools):
+    """Tools whose outputs are set by their name; the others do as told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outputs: dict[str, ToolResult] = {}
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """The output of that name."""
+        if call.name in self.outputs:
+            self.ran.append(call.id)
+            return self.outputs[call.name]
+        return await super().run(call)
+
+
+class IntakeRig(Rig):
+    """A conversation that calls the named outputs side by side, and what became of it."""
+
+    def __init__(
+        self, policy: Policy = POLICY, fast: ScriptedModel | None = None, info: ModelInfo = MAIN
+    ) -> None:
+        super().__init__(ScriptedModel(in_turn(), info), policy)
+        self.policy = policy
+        self.fast = fast or ScriptedModel(in_turn(), FAST)
+        self.roles = Roles(self.model, fast=self.fast)
+        self.outputs = OutputTools()
+        self.tools = self.outputs
+        self.scopes: list[TaskScope] = []
+
+    def settings(self) -> tuple[Policy, Frame, Roles]:
+        """What holds now."""
+        return self.policy, Frame(self.model.info, PROMPTS["system"], self.tools.specs, 5, 20), self.roles
+
+    async def begin(self) -> Conversation:
+        """Begin the conversation."""
+        talk = await self.open(self.store)
+        await talk.session.record(SessionStarted("New session"))
+        return talk
+
+    async def open(self, store: GatedStore) -> Conversation:
+        """Open the conversation that a store holds, as after a restart."""
+        scope = TaskScope()
+        log = await store.events("s")
+        session = Session("s", store, self.clock, scope, log, Transcript(log))
+        session.listen(self.updates.append)
+        parts = Parts(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver)
+        self._talk = Conversation(session, scope, parts, self.settings)
+        await session.mend()
+        return self._talk
+
+    def calls(self, *named: tuple[str, dict[str, Any]] | str) -> None:
+        """Let the model call these side by side, then say that it is done."""
+        made = [(one, {}) if isinstance(one, str) else one for one in named]
+        self.model.script = in_turn(called(*made, text="I look."))
+
+    def gives(self, name: str, text: str, exit_code: int | None = None, target: str = "") -> bytes:
+        """Let a tool of that name give this output."""
+        data = text.encode()
+        self.outputs.outputs[name] = ToolResult(data, exit_code in (None, 0), exit_code, target or name)
+        return data
+
+    def answers(self, choices: str) -> None:
+        """Let the model answer the question so."""
+        self.model.question = lambda _: said(choices)
+
+    def extracts(self, script: Script) -> None:
+        """Let the fast model extract so."""
+        self.fast.extract = script
+
+    @property
+    def answered(self) -> list[ToolAnswered]:
+        """The recorded answers, in the order of their calls."""
+        return sorted(self.events(ToolAnswered), key=lambda one: one.call_id)
+
+
+def let_pass(seconds: float) -> None:
+    """Let the running loop's clock jump ahead: what was to happen by then happens at its next turn."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign] # its clock, for this test only
+
+
+def large(name: str, lines: int = 300) -> str:
+    """An output of four words a line, none of which speaks of an error."""
+    return "\n".join(f"{name} row {number} here" for number in range(lines))

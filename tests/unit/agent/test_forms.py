@@ -1,0 +1,249 @@
+"""The person changes the form in which an output stands in the window, at any time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.update import IntakeMoved
+from helix_desktop.context.digest import handle
+from helix_desktop.context.errors import FormRefused, ModelRefused
+from helix_desktop.context.event import Form, FormChosen, HandoverMade, SweepMade, ToolAnswered
+from helix_desktop.context.message import Answer, ModelInfo, Usage
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.tool import ToolResult
+from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large
+from tests.support.scripted_model import SUMMARY, answers_of, called, in_turn, said
+
+STEPS = 14
+
+
+async def a_session(policy: Policy = POLICY, steps: int = 0, info: ModelInfo = MAIN) -> IntakeRig:
+    """A large output (a preview now), a small one, and so many steps after them."""
+    rig = IntakeRig(policy, info=info)
+    rig.gives("big", large("big"), exit_code=1)
+    later = [called(("say", {"text": f"step {number}"}), key=f"k{number}") for number in range(steps)]
+    rig.model.script = in_turn(called(("big", {}), ("say", {"text": "tiny"})), *later)
+    await rig.begin()
+    await rig.talk.run("Go.")
+    return rig
+
+
+def seq_of(rig: IntakeRig, name: str) -> int:
+    """Where the output of a tool is recorded."""
+    log = rig.talk.session.log
+    return next(one.seq for one in log if isinstance(one.event, ToolAnswered) and one.event.name == name)
+
+
+def shown(rig: IntakeRig, name: str = "big") -> str:
+    """The output as it stands in the window now."""
+    request = rig.talk.measure()[0].request
+    return next(one.text for one in request.messages if one.role == "tool" and one.name == name)
+
+
+def tokens_of(rig: IntakeRig, name: str = "big") -> int:
+    """Its tokens, as the inspector shows them."""
+    return next(row.tokens for row in rig.talk.rows() if row.seq == seq_of(rig, name))
+
+
+async def test_a_preview_becomes_the_whole_output_and_back() -> None:
+    """From the stored bytes; undone and done again like any rewrite."""
+    rig = await a_session()
+    preview = shown(rig)
+    seq = seq_of(rig, "big")
+    assert preview != large("big")
+    await rig.talk.choose_form(seq, "full")
+    assert shown(rig) == large("big")
+    assert tokens_of(rig) == 1_200 + 4
+    chosen = rig.talk.session.transcript.last_seq
+    await rig.talk.undo(chosen)
+    assert shown(rig) == preview
+    await rig.talk.redo(chosen)
+    assert shown(rig) == large("big")
+    await rig.talk.choose_form(seq, "preview")
+    assert shown(rig) == preview
+    assert [one.form for one in rig.events(FormChosen)] == ["full", "preview"]
+    await rig.talk.run("Go on.")
+    assert answers_of(rig.model.requests[-1])[0] == preview
+    await rig.sound()
+
+
+async def test_the_person_has_an_extract_written() -> None:
+    """By the fast model, to their instructions; its cost is on record."""
+    rig = await a_session()
+    rig.extracts(lambda _: [Answer("big row 7 here", usage=Usage(1_300, 6, 100))])
+    await rig.talk.choose_form(seq_of(rig, "big"), "compact", "the seventh row")
+    (chosen,) = rig.events(FormChosen)
+    assert (chosen.form, chosen.asked, chosen.intake_model) == ("compact", "the seventh row", "test/fast")
+    assert (chosen.intake_tokens, chosen.intake_cached) == (1_306, 100)
+    assert shown(rig) == chosen.text
+    lines = chosen.text.splitlines()
+    assert lines[0] == "[Extract of 1,200 tokens, exit code 1; asked for: the seventh row]"
+    assert lines[1] == "big row 7 here"
+    assert lines[2].startswith(handle(rig.answered[0].digest))
+    assert rig.told(IntakeMoved)[-2:] == [IntakeMoved("extract", ("c0",)), IntakeMoved("idle")]
+    await rig.sound()
+
+
+async def test_a_masked_output_stands_in_its_new_form_and_is_not_swept_again() -> None:
+    """What the person wants to see stays, until they undo it; then the marker is back."""
+    policy = msgspec.structs.replace(POLICY, sweep="at once", protect_steps=3, least_saving=10)
+    rig = await a_session(policy, STEPS)
+    assert rig.events(SweepMade)
+    seq, marker = seq_of(rig, "big"), shown(rig)
+    assert marker.startswith(handle(rig.answered[0].digest))
+    await rig.talk.choose_form(seq, "full")
+    assert shown(rig) == large("big")
+    later = [called(("say", {"text": "on"}), key=f"m{number}") for number in range(STEPS)]
+    rig.model.script = in_turn(*later)
+    await rig.talk.run("Go on.")
+    assert shown(rig) == large("big")
+    chosen = next(one.seq for one in rig.talk.session.log if isinstance(one.event, FormChosen))
+    await rig.talk.undo(chosen)
+    assert shown(rig) == marker
+    await rig.sound()
+
+
+async def test_an_output_that_came_whole_gets_a_smaller_form() -> None:
+    """Also one that the agent recalled."""
+    rig = IntakeRig(msgspec.structs.replace(POLICY, intake_above=5_000, preview_above=0.8))
+    data = rig.gives("big", large("big"))
+    rig.calls("big")
+    await rig.begin()
+    await rig.talk.run("Go.")
+    assert shown(rig) == large("big")
+    await rig.talk.choose_form(seq_of(rig, "big"), "preview")
+    assert tokens_of(rig) <= POLICY.preview_tokens + 4
+    rig.outputs.outputs["recall"] = ToolResult(data, recalled=rig.answered[0].digest, shown="a page of it")
+    rig.calls("recall")
+    await rig.talk.run("Recall it.")
+    await rig.talk.choose_form(seq_of(rig, "recall"), "full")
+    assert shown(rig, "recall") == large("big")
+    await rig.sound()
+
+
+async def test_choosing_what_is_there_already_records_nothing() -> None:
+    """No event, and so no prefix that has to be sent again."""
+    rig = await a_session()
+    length = len(rig.talk.session.log)
+    await rig.talk.choose_form(seq_of(rig, "big"), "preview")
+    await rig.talk.choose_form(seq_of(rig, "say"), "full")
+    assert len(rig.talk.session.log) == length
+
+
+async def refused(rig: IntakeRig, seq: int, form: Form, asked: str = "") -> FormRefused:
+    """The refusal of a form; nothing is recorded."""
+    length = len(rig.talk.session.log)
+    with pytest.raises(FormRefused) as found:
+        await rig.talk.choose_form(seq, form, asked)
+    assert len(rig.talk.session.log) == length
+    await rig.sound()
+    return found.value
+
+
+async def test_what_does_not_fit_the_window_is_refused_with_numbers() -> None:
+    """How much it takes, how much is left, what to do instead."""
+    rig = await a_session(info=ModelInfo("test", "main", window=1_400, reserve=200))
+    error = await refused(rig, seq_of(rig, "big"), "full")
+    assert "does not fit" in error.what
+    assert "1,1" in error.why
+    assert error.fix
+
+
+async def test_what_would_start_the_ladder_at_once_is_refused() -> None:
+    """Above the panic level room is made before the next request, by taking just this out again."""
+    rig = await a_session(info=ModelInfo("test", "main", window=5_000, reserve=0))
+    _, now = rig.talk.measure()
+    after = now.used + 1_204 - tokens_of(rig)
+    rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.97))
+    assert "does not fit" in (await refused(rig, seq_of(rig, "big"), "full")).what
+    rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.93))
+    await rig.talk.choose_form(seq_of(rig, "big"), "full")
+    assert shown(rig) == large("big")
+
+
+async def test_only_stored_outputs_have_forms() -> None:
+    """Not the person's words, not the agent's, nothing that is not there."""
+    rig = await a_session()
+    for seq in (0, 1, 2, 3, 999):
+        assert "no other form" in (await refused(rig, seq, "full")).what
+
+
+async def test_what_a_summary_stands_for_has_no_form_until_it_is_pinned() -> None:
+    """The refusal says what to do; a pinned output takes its form outside the summary."""
+    rig = await a_session(steps=3)
+    rig.model.script = in_turn(said("thinking " * 6_000), said("thinking " * 3_000))
+    await rig.talk.run("Think.")
+    await rig.talk.run("And now?")
+    rig.model.summary = lambda _: said(SUMMARY)
+    rig.talk.compact()
+    await rig.talk.settle()
+    assert rig.events(HandoverMade)
+    seq = seq_of(rig, "big")
+    assert "does not stand in the window" in (await refused(rig, seq, "full")).what
+    await rig.talk.pin(seq)
+    before = rig.talk.measure()[0].estimate
+    await rig.talk.choose_form(seq, "full")
+    window, _ = rig.talk.measure()
+    assert any(large("big") in one.text for one in window.request.messages if one.role == "user")
+    assert window.estimate - before == 1_200 - rig.answered[0].tokens
+    assert sum(row.tokens for row in rig.talk.rows()) == window.estimate
+    await rig.sound()
+
+
+async def test_an_extract_needs_instructions_and_a_model() -> None:
+    """Each refusal says what is missing."""
+    rig = await a_session()
+    seq = seq_of(rig, "big")
+    assert "what the extract is to contain" in (await refused(rig, seq, "compact", "  ")).what
+    rig.extracts(lambda _: said("word " * 500))
+    error = await refused(rig, seq, "compact", "all of it")
+    assert (error.what, "fewer than 400" in error.why) == ("The extract was not taken.", True)
+    rig.fast.extract = rig.model.extract = lambda _: [ModelRefused("The key was refused.")]
+    with pytest.raises(ModelRefused):
+        await rig.talk.choose_form(seq, "compact", "names")
+    assert rig.told(IntakeMoved)[-1] == IntakeMoved("idle")
+    demo = await a_session(info=msgspec.structs.replace(MAIN, demo=True))
+    demo.roles = Roles(demo.model)
+    assert (
+        "no model that could extract" in (await refused(demo, seq_of(demo, "big"), "compact", "names")).what
+    )
+
+
+async def test_giving_up_an_extract_changes_nothing() -> None:
+    """The person need not wait for it."""
+    rig = await a_session()
+    rig.extracts(lambda _: [asyncio.Event()])
+    length = len(rig.talk.session.log)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.02):
+            await rig.talk.choose_form(seq_of(rig, "big"), "compact", "names")
+    assert len(rig.talk.session.log) == length
+    assert rig.told(IntakeMoved)[-1] == IntakeMoved("idle")
+    await rig.sound()
+
+
+async def test_a_form_chosen_while_the_agent_works_is_in_its_next_request() -> None:
+    """Between two steps of a turn; every request stays valid."""
+    rig = await a_session()
+    rig.model.script = in_turn(called(("wait", {}), key="w"))
+    await rig.talk.send("Go on.")
+    await rig.tools.started.wait()
+    await rig.talk.choose_form(seq_of(rig, "big"), "full")
+    rig.tools.gate.set()
+    await rig.idle()
+    assert answers_of(rig.model.requests[-2])[0] != large("big")
+    assert answers_of(rig.model.requests[-1])[0] == large("big")
+    await rig.sound()
+
+
+async def test_forms_hold_after_a_restart() -> None:
+    """They are events."""
+    rig = await a_session()
+    await rig.talk.choose_form(seq_of(rig, "big"), "full")
+    window, _ = rig.talk.measure()
+    again = await rig.open(rig.store)
+    assert again.measure()[0] == window

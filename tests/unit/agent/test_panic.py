@@ -1,0 +1,182 @@
+"""The ladder: a request that does not fit is made to fit, rung by rung, and nothing is lost by it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from helix_desktop.context.errors import ModelOverflow
+from helix_desktop.context.event import FoldMade, HandoverMade, SweepMade, ToolAnswered, UserSpoke
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.policy import PROFILES, Policy
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import Play, ScriptedModel, WordCounter, called, in_turn, said
+
+INFO = ModelInfo("test", "scripted", window=2_000, reserve=100)
+# Nothing acts before the ladder: no sweep pays, no handover is due, no output is gated.
+STILL = msgspec.structs.replace(
+    PROFILES["classic"],
+    sweep_fixed=10_000_000,
+    handover_cooldown_s=100_000,
+    intake_above=0,
+    preview_above=0.8,
+    least_saving=5,
+)
+
+
+def wide(words: int, key: str, calls: int = 1) -> Play:
+    """A step whose calls bring so many words each."""
+    return called(*(("say", {"text": f"word{n}", "times": words // 2}) for n in range(calls)), key=key)
+
+
+def rig_of(*plays: Play, policy: Policy = STILL, info: ModelInfo = INFO) -> Rig:
+    """A conversation with a small window and a policy that waits for the ladder."""
+    return Rig(ScriptedModel(in_turn(*plays), info), policy)
+
+
+async def reachable(rig: Rig) -> None:
+    """Every output of the session stands in the store, byte for byte under its hash."""
+    for answer in rig.events(ToolAnswered):
+        if answer.digest:
+            assert len(await rig.store.get(answer.digest)) == answer.size
+
+
+async def test_the_first_rung_is_enough() -> None:
+    """Over 95 %, older outputs become markers; the newest two steps stay, and nothing else happens."""
+    rig = rig_of(*(wide(400, f"s{n}") for n in range(5)))
+    await rig.begin()
+    ended = await rig.talk.run("Work.")
+    assert ended.how == "done"
+    assert [one.reason for one in rig.events(SweepMade)] == ["no room"]
+    assert rig.events(HandoverMade) == []
+    assert all(used <= INFO.window for used in await sizes(rig))
+    await reachable(rig)
+    await rig.sound()
+    await rig.room.close()
+
+
+async def sizes(rig: Rig) -> list[int]:
+    """The tokens of each request that was sent, as the rig counts them."""
+    count = WordCounter().count
+    return [sum(await count([one.text for one in request.messages])) for request in rig.model.requests]
+
+
+async def test_one_batch_is_too_large() -> None:
+    """When the newest step alone is too large its outputs become markers too: the agent recalls pages."""
+    rig = rig_of(wide(900, "s", calls=4))
+    await rig.begin()
+    ended = await rig.talk.run("Work.")
+    assert ended.how == "done"
+    last = rig.model.requests[-1]
+    assert sum("[CACHED]" in one.text for one in last.messages if one.role == "tool") == 4
+    await reachable(rig)
+    await rig.sound()
+    await rig.room.close()
+
+
+async def test_words_alone_are_too_many() -> None:
+    """When there is nothing to mask, a handover without a model covers the older words."""
+    talk = [said(f"answer {n} " + "because it is so " * 600) for n in range(9)]
+    rig = rig_of(*talk, info=msgspec.structs.replace(INFO, window=20_000))
+    await rig.begin()
+    for number in range(9):
+        ended = await rig.talk.run(f"Question {number}?")
+        assert ended.how == "done"
+    made = rig.events(HandoverMade)
+    assert made
+    assert {one.trigger for one in made} == {"no room"}
+    assert rig.model.summary_requests == []
+    await rig.sound()
+    await rig.room.close()
+
+
+async def test_the_provider_says_overflow() -> None:
+    """A refused request is made smaller and asked once more, though our own count says that it fits."""
+    plays: list[Play] = [wide(300, f"s{n}") for n in range(4)]
+    rig = rig_of(*plays, [ModelOverflow("Too long.")], said("It fits now."))
+    await rig.begin()
+    ended = await rig.talk.run("Work.")
+    assert ended.how == "done"
+    refused, again = rig.model.requests[-2:]
+    assert len("".join(one.text for one in again.messages)) < len(
+        "".join(one.text for one in refused.messages)
+    )
+    assert rig.events(SweepMade)
+    await reachable(rig)
+    await rig.sound()
+    await rig.room.close()
+
+
+async def test_the_provider_says_overflow_twice() -> None:
+    """The second refusal is told; there is no loop of retries."""
+    overflow = ModelOverflow("Too long.", "The server counts otherwise.", "Set the window's size.")
+    rig = rig_of(*(wide(300, f"s{n}") for n in range(4)), [overflow], [overflow])
+    await rig.begin()
+    ended = await rig.talk.run("Work.")
+    assert (ended.how, ended.what) == ("failed", "Too long.")
+    assert len(rig.model.requests) == 6
+    await rig.sound()
+    await rig.room.close()
+
+
+async def test_a_message_that_can_never_fit() -> None:
+    """A single item that is larger than the window is named in one clear message; nothing is sent."""
+    rig = rig_of()
+    await rig.begin()
+    ended = await rig.talk.run("enormous " * 2_500)
+    assert ended.how == "failed"
+    assert "enormous" in ended.why
+    assert rig.model.requests == []
+    assert rig.events(UserSpoke)[0].tokens == 2_500
+    await rig.room.close()
+
+
+async def test_off_is_off() -> None:
+    """With the profile off no request is changed, not even then: the overflow is told."""
+    rig = rig_of(*(wide(500, f"s{n}") for n in range(6)), policy=PROFILES["off"])
+    await rig.begin()
+    ended = await rig.talk.run("Work.")
+    assert ended.how == "failed"
+    assert "off" in ended.fix
+    assert rig.events(SweepMade) == []
+    assert rig.events(HandoverMade) == []
+    await rig.room.close()
+
+
+async def test_what_is_left_out_comes_back() -> None:
+    """Truncation keeps pins, the first and the newest words of the person; undone, all of it is back."""
+    talk = [said(f"answer {n} " + "because it is so " * 60) for n in range(9)]
+    rig = rig_of(wide(40, "pin"), said("Read."), *talk)
+    await rig.begin()
+    await rig.talk.run("The first words.")
+    await rig.talk.pin(next(one.seq for one in rig.talk.session.log if isinstance(one.event, ToolAnswered)))
+    for number in range(9):
+        await rig.talk.run(f"Question {number}?")
+    made = [one.seq for one in rig.talk.session.log if isinstance(one.event, FoldMade)]
+    assert made
+    left = rig.talk.measure()[0].request.messages
+    text = "\n".join(one.text for one in left)
+    assert all(words in text for words in ("The first words.", "Question 8?", "[Pinned output", "left out"))
+    for seq in reversed(made):
+        await rig.talk.undo(seq)
+    whole = rig.talk.measure()[0].request.messages
+    assert [one.text for one in whole if one.role == "user"][-1] == "Question 8?"
+    assert sum("because it is so" in one.text for one in whole) == 9
+    assert len(left) < len(whole)
+    await rig.sound()
+    await rig.room.close()
+
+
+@pytest.mark.parametrize("window", [600, 1_000, 3_000])
+async def test_any_window(window: int) -> None:
+    """In windows of any size the same work gets through, or is refused clearly; the log stays sound."""
+    rig = rig_of(
+        *(wide(200, f"s{n}", calls=2) for n in range(6)), info=msgspec.structs.replace(INFO, window=window)
+    )
+    await rig.begin()
+    ended = await rig.talk.run("Work.")
+    assert ended.how == "done" or "does not fit" in ended.what
+    assert all(used <= window for used in await sizes(rig))
+    await reachable(rig)
+    await rig.sound()
+    await rig.room.close()

@@ -1,0 +1,271 @@
+"""The chain of whom to ask for a summary, and what is done when nobody can take the request whole."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.summariser import Summariser, Written
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.context.event import AssistantSpoke, Recorded, SessionStarted
+from helix_desktop.context.message import Answer, ModelInfo, Request, TextArrived, Usage
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.record import Line
+from helix_desktop.context.summary import OPENING, Brief
+from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.window import Frame
+from helix_desktop.store.memory import MemoryStore
+from tests.support.linter import lint
+from tests.support.scripted_model import Play, Script, ScriptedModel, WordCounter, said
+
+RESERVE = 100
+MERGING = "To be merged into one:"
+
+
+def model(name: str, window: int, script: Script | None = None) -> ScriptedModel:
+    """A model of so many tokens that sums up what it is asked."""
+    return ScriptedModel(
+        lambda _: said("never"), ModelInfo("test", name, window, RESERVE), summary=script or summed
+    )
+
+
+def summed(request: Request) -> Play:
+    """The entries that a request holds, and whether it merges: what it was made of can be told."""
+    text = request.messages[-1].text
+    seen = re.findall(r"\be(\d+)\b", text)
+    kind = "merged" if MERGING in text else "of"
+    return said(f"{kind} {' '.join(f'e{one}' for one in seen)}")
+
+
+def brief(entries: int, words: int = 100, merging: str = MERGING) -> Brief:
+    """A record of so many entries of so many words each."""
+    record = tuple(Line(f"e{n} user: ", "word " * words) for n in range(1, entries + 1))
+    return Brief("Sum up.", OPENING, "The record:", record, ("A wish.",), ("What was known.",), merging)
+
+
+def read(text: str) -> str:
+    """Any text but one that refuses."""
+    if text == "I would rather not.":
+        raise CompactionRefused("The summary was not taken.", "It says nothing.")
+    return text
+
+
+class Bench:
+    """A summariser over scripted models."""
+
+    def __init__(
+        self, main: ScriptedModel, *others: ScriptedModel, summary: ScriptedModel | None = None
+    ) -> None:
+        log: list[Recorded] = []
+        self.transcript = Transcript()
+        self.scope = TaskScope()
+        session = Session("s", MemoryStore(lambda: 0), lambda: 0, self.scope, log, self.transcript)
+        self.session = session
+        self.roles = Roles(main, summary=summary, long=others[0] if others else None)
+        frame = Frame(main.info, "")
+        self.told: list[str] = []
+        self._summariser = Summariser(
+            session, WordCounter(), lambda: (PROFILES["balanced"], frame, self.roles)
+        )
+
+    async def ask(self, asked: Brief) -> Written[str]:
+        """Ask, and look at every request that was made."""
+        written = await self._summariser.ask(asked, read, self.told.append)
+        for one in self.roles.summarising:
+            assert isinstance(one, ScriptedModel)
+            for request in one.summary_requests:
+                assert lint(request.messages) == []
+        return written
+
+
+async def test_the_first_model_with_room_is_asked() -> None:
+    """Once, whole; that is no fallback, and it is streamed."""
+    main, small = model("main", 8_000), model("small", 4_000)
+    bench = Bench(main, summary=small)
+    written = await bench.ask(brief(3))
+    assert written == Written("of e1 e2 e3", "test/small", False, 1, "")
+    assert "of e1 e2 e3" in bench.told
+    assert main.summary_requests == []
+    text = small.summary_requests[0].messages[-1].text
+    assert text.startswith(f"{OPENING}\nA wish.\nWhat was known.\nThe record:\ne1 user: word")
+
+
+async def test_what_does_not_fit_is_not_sent() -> None:
+    """A request too large for a model goes to the next in the chain; the event can say so."""
+    main, small, long = model("main", 1_000), model("small", 500), model("long", 9_000)
+    written = await Bench(main, long, summary=small).ask(brief(20))
+    assert (written.model, written.calls) == ("test/long", 1)
+    assert written.fallback.startswith("test/long was asked: test/small has room for 400 of ")
+    assert "test/main has room for 900 of " in written.fallback
+    assert small.summary_requests == main.summary_requests == []
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        [TextArrived("half"), ModelOverflow("Too long.")],
+        [ModelUnreachable("The server does not answer.")],
+        [ModelRefused("No such model.")],
+        said("I would rather not."),
+        [Answer(" ")],
+    ],
+)
+async def test_a_model_that_fails_is_followed_by_the_next(play: Play) -> None:
+    """Whatever it is that fails; the reason is kept."""
+    main = model("main", 8_000)
+    written = await Bench(main, summary=model("small", 4_000, lambda _: play)).ask(brief(3))
+    assert (written.value, written.model, written.calls) == ("of e1 e2 e3", "test/main", 2)
+    assert written.fallback.startswith("test/main was asked: test/small: ")
+
+
+async def test_the_ratio_counts() -> None:
+    """A model that reported twice our count has half the room."""
+    main, long = model("main", 2_000), model("long", 9_000)
+    bench = Bench(main, long)
+    spoke = AssistantSpoke("x", "test/main", 1, usage=Usage(2_000, 1), estimate=1_000)
+    await bench.session.record(SessionStarted("s"), spoke)
+    assert (await bench.ask(brief(8))).model == "test/main"
+    assert (await bench.ask(brief(10))).model == "test/long"
+    assert all(len(one.messages[-1].text) < 5 * 950 for one in main.summary_requests)
+
+
+async def test_in_parts() -> None:
+    """No model has room for it: the largest reads it part by part, and merges."""
+    main, small = model("main", 1_000), model("small", 500)
+    written = await Bench(main, summary=small).ask(brief(20))
+    assert written.value is not None
+    assert written.value.startswith("merged ")
+    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
+    assert written.fallback.startswith("test/main read it in parts: test/small has room for ")
+    *parts, merging = [request.messages[-1].text for request in main.summary_requests]
+    assert len(parts) == written.calls - 1 >= 3
+    assert all("A wish." in part and "What was known." not in part for part in parts)
+    assert "A wish.\nWhat was known.\nTo be merged into one:\npart 1: of e1" in merging
+    assert small.summary_requests == []
+
+
+async def test_parts_can_be_joined() -> None:
+    """Where there is nothing to merge the parts' texts simply follow each other."""
+    main = model("main", 1_000)
+    written = await Bench(main).ask(brief(20, merging=""))
+    assert written.value is not None
+    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
+    assert written.calls == len(written.value.splitlines()) >= 3
+
+
+async def test_parts_of_parts() -> None:
+    """When the parts' texts do not fit one request they are merged group by group."""
+
+    def long_winded(request: Request) -> Play:
+        (play,) = [part for part in summed(request) if isinstance(part, Answer)]
+        return said(play.text + " more" * 330)
+
+    main = model("main", 1_000, long_winded)
+    written = await Bench(main).ask(brief(20))
+    assert written.value is not None
+    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
+    merges = [one for one in main.summary_requests if MERGING in one.messages[-1].text]
+    assert len(merges) >= 3
+
+
+async def test_the_request_itself_overflows() -> None:
+    """The server's room counts, not what the settings say: it is asked again in smaller parts."""
+
+    def small_inside(request: Request) -> Play:
+        if len(request.messages[-1].text.split()) > 700:
+            return [ModelOverflow("Too long.")]
+        return summed(request)
+
+    main = model("main", 9_000, small_inside)
+    written = await Bench(main).ask(brief(20))
+    assert written.value is not None
+    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
+    assert written.fallback == "test/main read it in parts: test/main: Too long."
+
+
+async def test_cut_down() -> None:
+    """When the parts fail, the middle is left out; head and tail stay."""
+
+    def whole_only(request: Request) -> Play:
+        text = request.messages[-1].text
+        return summed(request) if "What was known." in text and MERGING not in text else said(" ")
+
+    main = model("main", 600, whole_only)
+    written = await Bench(main).ask(brief(200))
+    assert written.fallback.startswith("test/main read it shortened: test/main has room for 500 of ")
+    assert "test/main: The model sent no summary." in written.fallback
+    assert written.value is not None
+    assert "e1 " in written.value
+    assert written.value.endswith("e200")
+    assert re.search(r"\(… \d+ messages left out here …\)", main.summary_requests[-1].messages[-1].text)
+
+
+async def test_cut_down_further_while_it_overflows() -> None:
+    """Each time in half the room."""
+
+    def tiny_inside(request: Request) -> Play:
+        text = request.messages[-1].text
+        if "What was known." not in text:
+            return said(" ")
+        return [ModelOverflow("Too long.")] if len(text.split()) > 500 else summed(request)
+
+    main = model("main", 4_000, tiny_inside)
+    written = await Bench(main).ask(brief(30))
+    assert written.fallback.startswith("test/main read it shortened: ")
+    assert written.value is not None
+    assert written.value.endswith("e30")
+    sizes = [len(one.messages[-1].text.split()) for one in main.summary_requests]
+    assert sizes[-1] < 500 < sizes[-2] < sizes[0]
+
+
+async def test_nothing_is_asked_about_nothing() -> None:
+    """Where not one entry of the record would fit, the model is not asked."""
+    main = model("main", RESERVE + 12)
+    written = await Bench(main).ask(brief(3))
+    assert (written.value, written.calls) == (None, 0)
+
+
+async def test_no_model_could() -> None:
+    """All that was tried is said; it ends."""
+    main = model("main", 1_000, lambda _: [ModelOverflow("Too long.")])
+    written = await Bench(main).ask(brief(20))
+    assert written.value is None
+    assert written.calls <= 12
+    assert written.fallback.startswith("no model could: test/main has room for 900 of ")
+    assert "test/main: Too long." in written.fallback
+
+
+async def test_unreachable_models_are_asked_once() -> None:
+    """Where size is not the trouble, parts would fail as well."""
+    main = model("main", 8_000, lambda _: [ModelUnreachable("The server does not answer.")])
+    written = await Bench(main).ask(brief(3))
+    assert (written.value, written.calls) == (None, 1)
+    assert written.fallback == "no model could: test/main: The server does not answer."
+
+
+async def test_a_window_smaller_than_its_reserve() -> None:
+    """Nothing is sent to a model that has no room at all."""
+    main = model("main", 80)
+    written = await Bench(main).ask(brief(3))
+    assert (written.value, written.calls) == (None, 0)
+    assert main.summary_requests == []
+
+
+async def test_cancelling_ends_the_call() -> None:
+    """At any depth; the stream is closed."""
+    gate = asyncio.Event()
+    main = model("main", 1_000, lambda _: [TextArrived("so far"), gate])
+    bench = Bench(main)
+    task = bench.scope.start(bench.ask(brief(20)), "asking")
+    while "so far" not in bench.told:  # noqa: ASYNC110 - its own steps are what is waited for
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert (main.closed, len(main.summary_requests)) == (1, 1)
+    await bench.scope.close()
