@@ -7,11 +7,12 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.context.event import Recorded
+from helix_desktop.context.event import Ended, Recorded
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.tool import ApprovalAsk
 
 Phase = Literal["idle", "read", "summarise", "check", "write"]
+Doing = Literal["thinking", "working", "waiting"]
 
 
 class Happened(msgspec.Struct, frozen=True):
@@ -73,9 +74,26 @@ class IntakeMoved(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """What is going on, for people; empty when nothing is."""
         outputs = f"{len(self.calls)} large output" + ("" if len(self.calls) == 1 else "s")
-        return {"idle": "", "ask": f"Choosing how to keep {outputs}…", "extract": f"Extracting from {outputs}…"}[
-            self.phase
-        ]
+        return {
+            "idle": "",
+            "ask": f"Choosing how to keep {outputs}…",
+            "extract": f"Extracting from {outputs}…",
+        }[self.phase]
+
+
+class SubagentMoved(msgspec.Struct, frozen=True):
+    """A subagent went on: told to its parent's listeners. `child` is its session.
+
+    It asks its model, runs tools, waits for the person's yes, or has ended as `phase` says. `use` counts the
+    tokens of its newest request, `window` those that fit.
+    """
+
+    child: str
+    phase: Doing | Ended
+    use: int
+    window: int
+    steps: int
+    title: str = ""
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -96,5 +114,6 @@ Update = (
     | TurnChanged
     | CompactionMoved
     | IntakeMoved
+    | SubagentMoved
 )
 Listener = Callable[[Update], None]
