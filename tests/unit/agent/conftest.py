@@ -15,5 +15,7 @@ async def _nothing_left_running() -> AsyncIterator[None]:
     await asyncio.sleep(0)
     left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     assert not [
-        name for name in left if name.startswith(("turn", "tool", "record", "compaction", "observation"))
+        name
+        for name in left
+        if name.startswith(("turn", "tool", "record", "compaction", "observation", "subagent"))
     ]
