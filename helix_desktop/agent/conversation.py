@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 from helix_desktop.agent.approval import Approvals, AskedInWindow
 from helix_desktop.agent.by_hand import ByHand
@@ -19,6 +20,7 @@ from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Sto
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
+from helix_desktop.agent.subagent import Nursery, Subagents, WithoutDelegate
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.upkeep import Upkeep
@@ -56,6 +58,14 @@ class Parts:
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
 
+    def for_subagents(self) -> Parts:
+        """The same without the tool that starts subagents; their model is also told the prompt `subagent`."""
+        twin = copy(self)
+        twin.tools = WithoutDelegate(self.tools)
+        told = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
+        twin.prompts = {**self.prompts, "system": "\n\n".join(told)}
+        return twin
+
 
 class Conversation(ByHand):
     """One session with its engine. Everything runs in its own scope and ends with `close`."""
@@ -66,7 +76,10 @@ class Conversation(ByHand):
         scope: TaskScope,
         parts: Parts,
         settings: Settings,
+        nursery: Nursery | None = None,
     ) -> None:
+        """Without a nursery the conversation can start no subagents."""
+        self.subagents = Subagents(session, scope, nursery)
         self._scope, self._parts = scope, parts
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
@@ -93,8 +106,8 @@ class Conversation(ByHand):
 
     @property
     def asks(self) -> list[ApprovalAsk]:
-        """The questions that calls wait with, oldest first."""
-        return self._parts.asked.asks(self.session.id)
+        """The questions that calls wait with, its own and then its subagents', oldest first."""
+        return [*self._parts.asked.asks(self.session.id), *self.subagents.asks]
 
     @property
     def model(self) -> ModelInfo:
@@ -146,22 +159,23 @@ class Conversation(ByHand):
             self._begin(message.text, message.attachments, seq)
 
     async def stop(self) -> None:
-        """Stop the running turn as soon as the person's words are on record.
+        """Stop the running turn as soon as the person's words are on record, and its subagents.
 
-        Returns when it has ended and the transcript is valid.
+        Returns when all have ended and their transcripts are valid.
         """
         turn = self._turn
-        if turn is None:
-            return
-        await self._engine.opened.wait()
-        if turn is not self._stopping:  # a second cancel would cut off the turn's own ending
-            self._stopping = turn
-            turn.cancel()
-        await asyncio.wait([turn])
+        if turn is not None:
+            await self._engine.opened.wait()
+            if turn is not self._stopping:  # a second cancel would cut off the turn's own ending
+                self._stopping = turn
+                turn.cancel()
+            await asyncio.wait([turn])
+        await self.subagents.stop()
 
     def decide(self, call_id: str, decision: Decision) -> bool:
         """Answer the question a call waits with; False when it is no longer open."""
-        return self._parts.asked.answer(self.session.id, call_id, decision)
+        own = self._parts.asked.answer(self.session.id, call_id, decision)
+        return own or self.subagents.decide(call_id, decision)
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""
@@ -169,6 +183,7 @@ class Conversation(ByHand):
 
     async def close(self) -> None:
         """End whatever runs, and wait for it; a turn that is cut off can be continued at the next start."""
-        self._engine.cut_off = "interrupted"
+        self._engine.cut_off = self.subagents.cut_off = "interrupted"
         await self.stop()
         await self._scope.close()
+        self._engine.cut_off = self.subagents.cut_off = "stopped"  # a subagent's may be opened meanwhile

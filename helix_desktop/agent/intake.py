@@ -104,6 +104,7 @@ class Intake:
             duration_ms=duration_ms,
             whole=shown == text and not result.recalled,
             recalled=result.recalled,
+            subagent=result.subagent,
         )
         texts = [shown, marker_of(answer)] if shown == text else [shown, marker_of(answer), text]
         counts = await self._counter.count(texts)

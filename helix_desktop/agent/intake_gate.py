@@ -65,7 +65,7 @@ class IntakeGate:
         policy, _, _ = self._settings()
         deadline = asyncio.get_running_loop().time() + policy.intake_deadline_s
         places = {call: place for place, call in enumerate(self._session.transcript.open_calls)}
-        ordered = sorted(batch, key=lambda one: places[one.preview.call_id])
+        ordered = sorted(batch, key=lambda one: places.get(one.preview.call_id, 0))
         try:
             self._show("ask", ordered)
             chosen = await self._question.ask(ordered, deadline)

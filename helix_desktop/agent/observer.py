@@ -137,7 +137,7 @@ class Observer:
     ) -> Written[tuple[Observation, ...]]:
         """What can be said without a model; only the last try before the breaker opens does. Raises else."""
         if not by_hand and self._session.transcript.observation_failures < planner.BREAKER - 1:
-            raise CompactionRefused("The observations were not written.", f"{failed.fallback}.")
+            raise CompactionRefused("The observations were not written.", failed.fallback)
         if reading.stretch.replaces:
             found = await asyncio.to_thread(distil.refined, reading.generations)
         else:
@@ -196,9 +196,9 @@ class Observer:
         """The event to record, if what was read still stands in the window and it is shorter."""
         transcript = self._session.transcript
         stood = observation.standing(transcript, made.after, made.upto)
+        if not observation.holds(transcript, made):
+            raise CompactionRefused("No observations were made.", "The history was changed meanwhile.")
         if stood <= made.tokens:
             why = f"They take {made.tokens:,} tokens, what they stand for takes {stood:,}."
             raise CompactionRefused("No observations were made.", why)
-        if not observation.fits(transcript, made):
-            raise CompactionRefused("No observations were made.", "The history was changed meanwhile.")
         return [msgspec.structs.replace(made, before=stood)]

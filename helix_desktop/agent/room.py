@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import uuid
 from collections.abc import Callable
 
@@ -11,17 +10,16 @@ import msgspec
 
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.update import Update
+from helix_desktop.agent.terms import Terms
+from helix_desktop.agent.update import Happened, Update
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.digest import is_prefix
 from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
-from helix_desktop.context.event import NEW_TITLE, Attachment, SessionStarted
+from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, Attachment, Recorded, SessionStarted
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -46,34 +44,24 @@ class Room:
         self.store = parts.store
         self.policy = policy
         self._parts = parts
-        self._model = model
-        self._frame: Frame | None = None
+        self._ratios: dict[str, float] = {}
+        self._terms = Terms(parts, lambda: self.policy, model, self._ratios)
         self._open: dict[str, Conversation] = {}
+        self._children: dict[str, Conversation] = {}
         self._listeners: list[Callable[[str, Update], None]] = []
 
     @property
     def model(self) -> Model:
         """The model that answers in this workspace."""
-        return self._model
+        return self._terms.model
 
     async def use(self, model: Model) -> None:
-        """Let another model answer from the next step on."""
-        frame = await self._framed(model)
-        self._model, self._frame = model, frame
+        """Let another model answer from the next step on; subagents go on with the one they began with."""
+        await self._terms.use(model)
 
-    async def _framed(self, model: Model) -> Frame:
-        system, tools = self._parts.prompts["system"], self._parts.tools.specs
-        schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
-        counts = await self._parts.counter.count([system, schemas])
-        return Frame(model.info, system, tools, *counts)
-
-    def _settings(self) -> tuple[Policy, Frame, Roles]:
-        assert self._frame is not None  # set before the first conversation opens
-        return self.policy.scaled(self._frame.info.window), self._frame, Roles(self._model)
-
-    async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last used first."""
-        return await self.store.sessions()
+    async def sessions(self, parent: str = "") -> list[SessionSummary]:
+        """All sessions that a person began, or the subagents of one, last used first."""
+        return [one for one in await self.store.sessions() if one.parent == parent]
 
     async def begin(self, title: str = NEW_TITLE) -> Conversation:
         """Begin a session."""
@@ -83,31 +71,60 @@ class Room:
 
     async def open(self, session: str) -> Conversation:
         """The conversation of a session, opened once; a turn that a crash cut off is marked interrupted."""
-        if session in self._open:
-            return self._open[session]
-        if self._frame is None:
-            await self.use(self._model)
+        known = self._open.get(session) or self._children.get(session)
+        if known is not None:
+            self._open[session] = known
+            return known
+        if not self._terms.framed:
+            await self.use(self.model)
         log = await self.store.events(session)
         transcript = await asyncio.to_thread(Transcript, log)
-        listed = {one.id: one for one in await self.store.sessions()}
+        listed = await self.store.sessions()
         if session in self._open:
             return self._open[session]
         scope = TaskScope()
         opened = Session(session, self.store, self._parts.clock, scope, log, transcript)
-        if session in listed:
-            opened.take_figures(listed[session])
-        conversation = Conversation(opened, scope, self._parts, self._settings)
+        for one in listed:
+            for label, ratio in one.ratios.items():
+                self._ratios.setdefault(label, ratio)  # the newest session comes first
+            if one.id == session:
+                opened.take_figures(one)
+        nursery = None if transcript.parent else self
+        conversation = Conversation(opened, scope, self._parts, self._terms, nursery)
         self._open[session] = conversation
-        opened.listen(lambda update: self._tell(session, update))
+        opened.listen(lambda update: self._hear(opened, update))
         await opened.mend()
         return conversation
 
-    def _tell(self, session: str, update: Update) -> None:
-        for listener in tuple(self._listeners):
-            listener(session, update)
+    def _hear(self, session: Session, update: Update) -> None:
+        match update:
+            case Happened(recorded=Recorded(event=AssistantSpoke(model=model))) if model in session.ratios:
+                self._ratios[model] = session.ratios[model]
+        if session.id in self._open:  # of a subagent that nobody looks at, its parent tells
+            for listener in tuple(self._listeners):
+                listener(session.id, update)
+
+    async def admit(self, policy: Policy | None, model: Model | None) -> Conversation:
+        """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
+        parts, scope = self._parts.for_subagents(), TaskScope()
+        terms = Terms(parts, lambda: policy or self.policy, model or self.model, self._ratios)
+        await terms.use(terms.model)
+        session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
+        session.listen(lambda update: self._hear(session, update))
+        self._children[session.id] = Conversation(session, scope, parts, terms)
+        return self._children[session.id]
+
+    async def release(self, session: str) -> None:
+        """Let go of a subagent that has ended, unless somebody has opened its session."""
+        if session not in self._open:
+            await self._children[session].close()
+        del self._children[session]
 
     def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
-        """Hear the updates of every open session; call the returned function to stop."""
+        """Hear the updates of every open session, and of subagents what their parents tell of them.
+
+        Call the returned function to stop.
+        """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -160,7 +177,7 @@ class Room:
 
     async def close(self) -> None:
         """End every turn, then close the store."""
-        for conversation in self._open.values():
+        for conversation in (*self._open.values(), *self._children.values()):
             await conversation.close()
         await self.store.close()
 

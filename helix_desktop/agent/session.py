@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from helix_desktop.agent.ports import Clock, Store
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import Happened, Listener, Update
+from helix_desktop.context.budget import own_ratio
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import (
@@ -15,6 +16,7 @@ from helix_desktop.context.event import (
     Ended,
     Event,
     Recorded,
+    SessionStarted,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
@@ -49,6 +51,7 @@ class Session:
         self.id = identity
         self.log, self.transcript = log, transcript
         self.used, self.window, self.model = 0, 0, ""
+        self.ratios: dict[str, float] = {}
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
         self._pending: set[asyncio.Task[list[Recorded] | HelixError]] = set()
@@ -57,6 +60,7 @@ class Session:
     def take_figures(self, known: SessionSummary) -> None:
         """Go on with the figures that the list shows, until they are measured again."""
         self.used, self.window, self.model = known.used, known.window, known.model
+        self.ratios = dict(known.ratios)
 
     async def record(
         self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
@@ -108,14 +112,22 @@ class Session:
             for one in recorded:
                 self.transcript.apply(one)
                 self.log.append(one)
+                self._calibrate(one.event)
         for one in recorded:
             self.publish(Happened(one))
         return recorded
+
+    def _calibrate(self, event: Event) -> None:
+        if isinstance(event, AssistantSpoke) and event.usage is not None:
+            ratio = own_ratio(self.transcript, event.model)
+            if ratio is not None:
+                self.ratios[event.model] = ratio
 
     def _summary(self, recorded: Sequence[Recorded], now: int) -> SessionSummary:
         spoken = (UserSpoke, AssistantSpoke, ToolAnswered)
         added = sum(isinstance(one.event, spoken) for one in recorded)
         titles = [one.event.title for one in recorded if hasattr(one.event, "title")]
+        parents = [one.event.parent for one in recorded if isinstance(one.event, SessionStarted)]
         known = self.transcript
         return SessionSummary(
             id=self.id,
@@ -127,6 +139,8 @@ class Session:
             window=self.window,
             model=self.model,
             events=known.last_seq + len(recorded),
+            parent=parents[-1] if parents else known.parent,
+            ratios=dict(self.ratios),
         )
 
     async def mend(self) -> bool:

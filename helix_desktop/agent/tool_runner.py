@@ -13,7 +13,7 @@ from helix_desktop.agent.intake_question import Waiting
 from helix_desktop.agent.ports import Clock, Counter, Tools
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import CallStarted, CallWaiting
-from helix_desktop.context.errors import HelixError
+from helix_desktop.context.errors import HelixError, SubagentFailed
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.tool import ApprovalAsk, ToolResult
@@ -104,4 +104,5 @@ def _crashed(call: ToolCall, error: Exception) -> ToolResult:
 
 
 def _failed(error: HelixError) -> ToolResult:
-    return ToolResult(str(error).encode(), ok=False)
+    subagent = error.session if isinstance(error, SubagentFailed) else ""
+    return ToolResult(str(error).encode(), ok=False, subagent=subagent)

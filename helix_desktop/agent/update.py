@@ -7,11 +7,12 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.context.event import Recorded
+from helix_desktop.context.event import Ended, Recorded
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.tool import ApprovalAsk
 
 Phase = Literal["idle", "read", "summarise", "check", "write"]
+Doing = Literal["thinking", "working", "waiting"]
 
 
 class Happened(msgspec.Struct, frozen=True):
@@ -87,6 +88,21 @@ class ObservationMoved(msgspec.Struct, frozen=True):
     text: str = ""
 
 
+class SubagentMoved(msgspec.Struct, frozen=True):
+    """A subagent went on: told to its parent's listeners. `child` is its session.
+
+    It asks its model, runs tools, waits for the person's yes, or has ended as `phase` says. `use` counts the
+    tokens of its newest request, `window` those that fit.
+    """
+
+    child: str
+    phase: Doing | Ended
+    use: int
+    window: int
+    steps: int
+    title: str = ""
+
+
 class Trouble(msgspec.Struct, frozen=True):
     """Something failed that could not be recorded as an event."""
 
@@ -106,5 +122,6 @@ Update = (
     | CompactionMoved
     | ObservationMoved
     | IntakeMoved
+    | SubagentMoved
 )
 Listener = Callable[[Update], None]

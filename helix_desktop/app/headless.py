@@ -75,8 +75,9 @@ async def _session(room: Room, wanted: str) -> Conversation:
     """The named session, the last one, or a new one. Raises InputUnusable when none or several fit."""
     if not wanted:
         return await room.begin()
-    known = [one.id for one in await room.sessions()]
-    found = known[:1] if wanted == "last" else [one for one in known if one.startswith(wanted)]
+    last = [one.id for one in await room.sessions()][:1]
+    known = [one.id for one in await room.store.sessions()]  # those of subagents go by their id
+    found = last if wanted == "last" else [one for one in known if one.startswith(wanted)]
     if len(found) == 1:
         return await room.open(found[0])
     if found:
@@ -151,7 +152,7 @@ def timeline(given: argparse.Namespace) -> int:
     async def work(_: Desk, room: Room) -> int:
         kinds = (HandoverMade, HandoverFailed, SweepMade, Undone, Redone)
         found: list[dict[str, Any]] = []
-        for session in await room.sessions():
+        for session in await room.store.sessions():
             log = await room.store.events(session.id)
             events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, kinds)]
             found.append({"session": session.id, "title": session.title, "events": events})

@@ -22,7 +22,7 @@ class Gauge(msgspec.Struct, frozen=True):
     """Projected use of the window in tokens; `reported` says whether the number is the provider's own.
 
     `threshold` is where a handover falls due, `panic` where room is made at once, `ratio` the provider's
-    tokens per token of ours, the median of `reports` reports.
+    tokens per token of ours, the median of `reports` reports, `earlier` that only former sessions know it.
     """
 
     used: int
@@ -33,6 +33,7 @@ class Gauge(msgspec.Struct, frozen=True):
     ratio: float = 1.0
     panic: int = 1 << 62
     reports: int = 0
+    earlier: bool = False
 
     @property
     def share(self) -> float:
@@ -56,24 +57,25 @@ class Gauge(msgspec.Struct, frozen=True):
         """Where the number comes from, for people."""
         if self.reported:
             return "reported by the provider"
-        return "estimated" if self.ratio == 1.0 else f"estimated, x {self.ratio:.2f} of our count"
+        if self.ratio == 1.0:
+            return "estimated"
+        whence = " as in earlier sessions" if self.earlier else ""
+        return f"estimated, x {self.ratio:.2f} of our count{whence}"
 
 
 def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) -> Gauge:
     """Projected use of the next request.
 
     The provider's last report of this model counts for the part it saw; what came since is our count times
-    the ratio of report to estimate.
+    the ratio of report to estimate. Before its first report here, the ratio of earlier sessions counts.
     """
-    used, reported = window.estimate, False
     reports = _reports(transcript, frame.info.label)
-    ratio = calibration(reports)
-    if reports and (usage := reports[0][1].usage):
-        used = round(window.estimate * ratio)
-        if transcript.last_rewrite < reports[0][0]:
-            grown = window.estimate - reports[0][1].estimate
-            used = max(0, usage.input + round(grown * ratio))
-            reported = transcript.items[-1].seq == reports[0][0]
+    ratio = calibration(reports) if reports else frame.ratio
+    used, reported = round(window.estimate * ratio), False
+    if reports and (usage := reports[0][1].usage) and transcript.last_rewrite < reports[0][0]:
+        grown = window.estimate - reports[0][1].estimate
+        used = max(0, usage.input + round(grown * ratio))
+        reported = transcript.items[-1].seq == reports[0][0]
     info = frame.info
     return Gauge(
         used,
@@ -84,7 +86,14 @@ def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) 
         ratio,
         int(info.window * policy.panic_at) if policy.enabled else 1 << 62,
         len(reports),
+        not reports,
     )
+
+
+def own_ratio(transcript: Transcript, model: str) -> float | None:
+    """A model's tokens per token of ours by its reports in this session; None before the first."""
+    reports = _reports(transcript, model)
+    return calibration(reports) if reports else None
 
 
 def calibration(reports: list[tuple[int, AssistantSpoke]]) -> float:

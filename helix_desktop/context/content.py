@@ -56,7 +56,11 @@ class StoreTotals(msgspec.Struct, frozen=True):
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """A session as the list shows it; always rebuildable from its events."""
+    """A session as the list shows it; always rebuildable from its events.
+
+    `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
+    our count, as its newest reports say.
+    """
 
     id: str
     title: str
@@ -67,3 +71,5 @@ class SessionSummary(msgspec.Struct, frozen=True):
     window: int = 0
     model: str = ""
     events: int = 0
+    parent: str = ""
+    ratios: dict[str, float] = msgspec.field(default_factory=dict)

@@ -10,6 +10,7 @@ HelixError
 ├── ModelError
 │   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
 ├── ToolError                                               told to the agent as the tool's answer
+│   └── SubagentFailed
 └── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
 """
 
@@ -114,6 +115,14 @@ class ModelNonsense(ModelError):
 
 class ToolError(HelixError):
     """A tool could not do what the agent asked; the agent is told."""
+
+
+class SubagentFailed(ToolError):
+    """A subagent could not do its task; `session` is where its log is."""
+
+    def __init__(self, what: str, session: str, why: str = "", fix: str = "") -> None:
+        super().__init__(what, why, fix)
+        self.session = session
 
 
 class RequestInvalid(HelixError):

@@ -36,9 +36,11 @@ class Fact(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
 
 
 class SessionStarted(Fact, frozen=True, tag="session-started"):
-    """A conversation began."""
+    """A conversation began; a subagent's names its parent session, and the call there that asked for it."""
 
     title: str
+    parent: str = ""
+    parent_call: str = ""
 
 
 class SessionRenamed(Fact, frozen=True, tag="session-renamed"):
@@ -120,6 +122,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     form, `asked` the agent's instructions for a compact one, `chosen` who chose it, `intake_note` why it is
     not the form that was asked for. `intake_tokens` went in and out of models for it (`intake_cached` of them
     cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
+    `subagent` is the session of the subagent whose result this is.
     """
 
     call_id: str
@@ -145,6 +148,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     intake_ms: int = 0
     intake_model: str = ""
     intake_note: str = ""
+    subagent: str = ""
 
 
 class OutputHeld(Fact, frozen=True, tag="output-held"):

@@ -98,6 +98,11 @@ def waiting(transcript: Transcript) -> int | None:
 
 def fits(transcript: Transcript, made: ObservationsMade) -> bool:
     """Whether what observations were made of still stands in the window, and takes more room than they."""
+    return holds(transcript, made) and standing(transcript, made.after, made.upto) > made.tokens
+
+
+def holds(transcript: Transcript, made: ObservationsMade) -> bool:
+    """Whether what observations were made of still stands in the window, whole and as it was read."""
     replaced: list[int] = []
     for cover in transcript.covers:
         if cover.upto <= made.after or made.upto <= cover.after:
@@ -106,7 +111,7 @@ def fits(transcript: Transcript, made: ObservationsMade) -> bool:
             return False
         if not isinstance(cover.event, FoldMade):
             replaced.append(cover.seq)
-    return tuple(replaced) == made.replaces and standing(transcript, made.after, made.upto) > made.tokens
+    return tuple(replaced) == made.replaces
 
 
 def standing(transcript: Transcript, after: int, upto: int) -> int:

@@ -15,6 +15,7 @@ class ToolResult(msgspec.Struct, frozen=True):
 
     `shown` is the form for the window when the tool itself pages or shortens; empty means the whole output.
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
+    `subagent` is the session of the subagent whose result this is.
     """
 
     content: bytes
@@ -23,6 +24,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     target: str = ""
     shown: str = ""
     recalled: str = ""
+    subagent: str = ""
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -79,7 +79,7 @@ class Transcript:
     """The state of a session after its events so far; only `apply` changes it."""
 
     def __init__(self, events: Iterable[Recorded] = ()) -> None:
-        self.title = ""
+        self.title, self.parent = "", ""
         self.created = 0
         self.last_seq = 0
         self.last_at = 0
@@ -127,8 +127,8 @@ class Transcript:
 
     def _about_session(self, recorded: Recorded) -> None:
         match recorded.event:
-            case SessionStarted(title=title):
-                self.title, self.created = title, recorded.at
+            case SessionStarted(title=title, parent=parent):
+                self.title, self.parent, self.created = title, parent, recorded.at
             case SessionRenamed(title=title):
                 self.title = title
             case MessageQueued() as event:

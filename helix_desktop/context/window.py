@@ -24,13 +24,17 @@ NO_OUTPUT = "(no output)"
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """What stands around a conversation: the model, the system prompt, the tools; with their tokens."""
+    """What stands around a conversation: the model, the system prompt, the tools; with their tokens.
+
+    `ratio` is the model's tokens per token of our count as earlier sessions found it (1: nothing is known).
+    """
 
     info: ModelInfo
     system: str
     tools: tuple[ToolSpec, ...] = ()
     system_tokens: int = 0
     tools_tokens: int = 0
+    ratio: float = 1.0
 
 
 class Window(msgspec.Struct, frozen=True):

@@ -132,6 +132,14 @@ QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent
 QPushButton[kind="nav"]:hover { background: $hover; color: $text; }
 QPushButton[kind="nav"]:checked { background: $selection; color: $text; font-weight: 600; }
 QPushButton[kind="nav"]:focus { border: 2px solid $accent; }
+QRadioButton { color: $text; font-weight: 600; spacing: 9px; padding: 2px 4px 2px 0; border-radius: 6px;
+    border: 1px solid transparent; }
+QRadioButton:focus { border: 1px solid $accent; }
+QRadioButton::indicator { width: 12px; height: 12px; border: 2px solid $faint; border-radius: 8px;
+    background: $surface; }
+QRadioButton::indicator:hover { border-color: $accent; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent;
+    background: $on_accent; }
 QPushButton::menu-indicator { image: none; width: 0; }
 QToolButton { background: transparent; border: 2px solid transparent; border-radius: 8px; padding: 3px;
     color: $muted; }

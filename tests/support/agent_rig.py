@@ -24,7 +24,12 @@ from tests.support.linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
 
 _PATIENCE_S = 20
-PROMPTS = {**prompts(), "system": "You are an agent.", "handover": "Write a handover."}
+PROMPTS = {
+    **prompts(),
+    "system": "You are an agent.",
+    "handover": "Write a handover.",
+    "subagent": "Only your last words count.",
+}
 
 
 class SteppedClock:
@@ -46,7 +51,7 @@ class ToldTools:
     """One tool per thing that can happen to a call; `started` and `gate` let a test stand in the middle."""
 
     def __init__(self) -> None:
-        self.specs = (ToolSpec("say", "Says words.", {"type": "object"}),)
+        self.specs: tuple[ToolSpec, ...] = (ToolSpec("say", "Says words.", {"type": "object"}),)
         self.started, self.gate = asyncio.Event(), asyncio.Event()
         self.ran: list[str] = []
         self.cancelled: list[str] = []

@@ -18,7 +18,7 @@ from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
 from tests.support.agent_rig import PROMPTS, GatedStore, Rig, ToldTools
-from tests.support.scripted_model import Script, ScriptedModel, WordCounter, called, in_turn, said
+from tests.support.scripted_model import Play, Script, ScriptedModel, WordCounter, called, in_turn, said
 
 MAIN = ModelInfo("test", "main", window=20_000, reserve=400)
 FAST = ModelInfo("test", "fast", window=20_000, reserve=400)
@@ -99,14 +99,46 @@ class IntakeRig(Rig):
         """The recorded answers, in the order of their calls."""
         return sorted(self.events(ToolAnswered), key=lambda one: one.call_id)
 
+    async def recallable(self) -> None:
+        """Each large output that came can be read back byte for byte."""
+        for answer in self.answered:
+            if answer.name in self.outputs.outputs and answer.outcome == "ran":
+                assert await self.store.get(answer.digest) == self.outputs.outputs[answer.name].content
+
+    @property
+    def forms(self) -> list[tuple[str, str]]:
+        """Form and chooser of each large output, in the order of the calls."""
+        return [(one.form, one.chosen) for one in self.answered if one.name in self.outputs.outputs]
+
 
 def let_pass(seconds: float) -> None:
     """Let the running loop's clock jump ahead: what was to happen by then happens at its next turn."""
     loop = asyncio.get_running_loop()
     before = loop.time
-    loop.time = lambda: before() + seconds  # type: ignore[method-assign] # its clock, for this test only
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign]  # its clock, for this test
 
 
 def large(name: str, lines: int = 300) -> str:
     """An output of four words a line, none of which speaks of an error."""
     return "\n".join(f"{name} row {number} here" for number in range(lines))
+
+
+def three(choices: str, policy: Policy = POLICY) -> IntakeRig:
+    """A batch of three large outputs and a small one, and what the model says of them."""
+    rig = IntakeRig(policy)
+    for name in ("one", "two", "three"):
+        rig.gives(name, large(name), exit_code=1 if name == "two" else None)
+    rig.calls("one", "two", "say", "three")
+    rig.answers(choices)
+    return rig
+
+
+def never() -> Play:
+    """An answer that never comes."""
+    return [asyncio.Event()]
+
+
+async def passes(times: int) -> None:
+    """Let the loop go round so often."""
+    for _ in range(times):
+        await asyncio.sleep(0)

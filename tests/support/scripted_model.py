@@ -110,5 +110,5 @@ def answers_of(request: Request) -> list[str]:
 
 
 SUMMARY = "\n".join(f"## {title}\n- A fact about {title.lower()} [e4]" for title in SECTIONS)
-OBSERVATIONS = "- (1) The user wants it built [e2]\n- (2) src/app.py was read [e4, e5]"
+OBSERVATIONS = "- (1) The user wants it built [e3]\n- (2) src/app.py was read [e4, e5]"
 VOIDED: Play = [TextArrived("half of"), Retrying(1, 0.0, "The server closed the connection.")]

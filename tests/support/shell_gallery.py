@@ -10,22 +10,22 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QWidget
+import msgspec
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui import fonts, style
 from helix_desktop.ui.dialogs import Choice, Question, TextQuestion
 from helix_desktop.ui.frame.keys import KeysDialog
 from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.policy_form import policy_form
 from helix_desktop.ui.settings.rows import (
     AboutInfo,
     CheckLine,
     PermissionRow,
-    PolicyField,
-    PolicyForm,
-    PolicyGroup,
     ProviderForm,
     ProviderStatus,
 )
@@ -175,19 +175,7 @@ CHECKS = (
     CheckLine("Models", "failed", "The server lists no model of this name. Choose one of the 14 it has."),
     CheckLine("Streaming", "running"),
 )
-POLICY = PolicyForm("helix-desktop", "Balanced", ("Lean", "Balanced", "Classic", "Plain"), (
-    PolicyGroup("Cache", (
-        PolicyField("cache_on", "Cache outputs", True, note="Off: no request is changed."),
-        PolicyField("protect_steps", "Protected steps", 10, "model calls", least=2, most=200),
-        PolicyField("protect_tokens", "Protected tail", 8_000, "tokens", least=500),
-        PolicyField("least_saving", "Least saving of a marker", 100, "tokens", least=1),
-        PolicyField("sweep", "Sweep", "rent", choices=("rent", "fixed", "at once")),
-    )),
-    PolicyGroup("Handover", (
-        PolicyField("handover_at", "Written at", 0.85, "of the window", least=0.3, most=0.95),
-        PolicyField("cooldown", "Cooldown", 60, "seconds", least=0, most=3_600),
-    )),
-))  # fmt: skip
+POLICY = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
 RULES = (
     PermissionRow("r1", "run_command: pytest *", "12 Nov", "2 min ago"),
     PermissionRow("r2", "write_file: src/**", "today 09:12", ""),
@@ -202,7 +190,8 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     dialog = SettingsDialog(window)
     dialog.providers.show_providers(PROVIDERS, STATUS)
     dialog.appearance.show_appearance("system", 13, True)
-    dialog.policy.show_policy(POLICY)
+    dialog.policy.show_policy(policy_form("helix-desktop", POLICY))
+    dialog.policy.refuse("observe_place_at", "“Prepare at” must not be above “Put in place at”.")
     dialog.permissions.show_rules("helix-desktop", RULES)
     dialog.about.show_about(ABOUT)
     return dialog
@@ -228,6 +217,9 @@ def shoot_dialogs(app: QApplication, window: MainWindow, mode: str, out: Path) -
         retint(dialog, window.theme)
         app.processEvents()
         dialog.grab().save(str(out / f"settings-{page}-{mode}.png"))
+        if page == "policy":
+            whole = dialog.policy.findChildren(QScrollArea)[0]
+            whole.takeWidget().grab().save(str(out / f"settings-policy-whole-{mode}.png"))
     dialog.close()
     for name, shown in dialogs.items():
         retint(shown, window.theme)

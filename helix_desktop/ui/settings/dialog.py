@@ -9,7 +9,8 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
 
 from helix_desktop.ui.icons import icon
-from helix_desktop.ui.settings.pages import AboutPage, AppearancePage, PermissionsPage, PolicyPage
+from helix_desktop.ui.settings.pages import AboutPage, AppearancePage, PermissionsPage
+from helix_desktop.ui.settings.policy_page import PolicyPage
 from helix_desktop.ui.settings.providers import ProvidersPage
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import ICON_GAP_PX, PushButton, column, label, row

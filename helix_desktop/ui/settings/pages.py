@@ -1,4 +1,4 @@
-"""The smaller pages of the settings: appearance, context policy, permissions, about."""
+"""The smaller pages of the settings: appearance, permissions, about."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.settings.form import Field, page
-from helix_desktop.ui.settings.rows import (
-    AboutInfo,
-    PermissionRow,
-    PolicyField,
-    PolicyForm,
-    PolicyValue,
-    policy_fault,
-)
+from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow
 from helix_desktop.ui.style import MODES, TEXT_PX
-from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import (
     Combo,
     PushButton,
@@ -29,7 +21,6 @@ from helix_desktop.ui.widgets import (
     empty_layout,
     label,
     line,
-    retint,
     row,
 )
 
@@ -87,103 +78,6 @@ class AppearancePage(QWidget):
         self._enter.setChecked(enter_sends)
         self._enter.blockSignals(False)
         self._enter.update()
-
-
-class PolicyPage(QWidget):
-    """The context policy of a workspace: a profile, and each of its numbers."""
-
-    profile_chosen = Signal(str)
-    changed = Signal(dict)
-    """Key and new value of each field that was changed and is valid."""
-
-    def __init__(self) -> None:
-        """Start without a policy."""
-        super().__init__()
-        self._theme = LIGHT
-        self._profile = Combo()
-        self._profile.textActivated.connect(self.profile_chosen)
-        self._groups = QVBoxLayout()
-        self._groups.setSpacing(12)
-        head = Field(
-            "Profile", self._profile, note="A profile sets all numbers below; each can be changed alone."
-        )
-        whole, self._lead = page("Context policy", " ", column(head, 6, self._groups, gap=6))
-        self._inputs: dict[str, QWidget] = {}
-        self._fields: dict[str, Field] = {}
-        self.setLayout(column(whole))
-
-    def show_policy(self, form: PolicyForm) -> None:
-        """Show the policy of a workspace."""
-        self._lead.setText(
-            f"What leaves the window of {form.workspace}, and when. Applies from the next request on."
-        )
-        self._profile.clear()
-        own = [] if form.profile in form.profiles else [form.profile]
-        self._profile.addItems([*form.profiles, *own])
-        self._profile.setCurrentText(form.profile)
-        empty_layout(self._groups)
-        self._inputs.clear()
-        self._fields.clear()
-        for group in form.groups:
-            body = column(label(group.title, "strong"), margins=(16, 13, 16, 14), gap=9)
-            for field in group.fields:
-                body.addWidget(self._make(field))
-            framed = card(body)
-            retint(framed, self._theme)
-            self._groups.addWidget(framed)
-
-    def input(self, key: str) -> QWidget:
-        """The control of a field; KeyError when the policy has none of that key."""
-        return self._inputs[key]
-
-    def fault(self, key: str) -> str:
-        """What is wrong with a field, or an empty text."""
-        return self._fields[key].fault()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
-        self._theme = theme
-
-    def _make(self, field: PolicyField) -> Field:
-        control = self._control(field)
-        unit = label(field.unit, "faint") if field.unit else None
-        shown = Field(field.label, control, note=field.note, beside=unit)
-        self._inputs[field.key] = control
-        self._fields[field.key] = shown
-        return shown
-
-    def _control(self, field: PolicyField) -> QWidget:
-        if isinstance(field.value, bool):
-            switch = Switch("On" if field.value else "Off", on=field.value)
-            switch.setAccessibleName(field.label)
-            switch.toggled.connect(lambda on: self._switched(switch, field.key, on))
-            return switch
-        if field.choices:
-            choice = Combo()
-            choice.addItems(list(field.choices))
-            choice.setCurrentText(str(field.value))
-            choice.textActivated.connect(lambda text: self._emit(field.key, text))
-            return choice
-        entry = QLineEdit(f"{field.value:g}" if isinstance(field.value, float) else str(field.value))
-        entry.setMaximumWidth(130)
-        entry.textEdited.connect(lambda text: self._fields[field.key].show_fault(policy_fault(field, text)))
-        entry.editingFinished.connect(lambda: self._typed(field, entry.text()))
-        return entry
-
-    def _switched(self, switch: Switch, key: str, on: bool) -> None:
-        switch.setText("On" if on else "Off")
-        self._emit(key, on)
-
-    def _typed(self, field: PolicyField, text: str) -> None:
-        if policy_fault(field, text):
-            return
-        number = float(text.replace(",", ""))
-        value = int(number) if isinstance(field.value, int) else number
-        if value != field.value:
-            self._emit(field.key, value)
-
-    def _emit(self, key: str, value: PolicyValue) -> None:
-        self.changed.emit({key: value})
 
 
 class PermissionsPage(QWidget):

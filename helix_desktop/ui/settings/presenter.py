@@ -17,12 +17,12 @@ from helix_desktop.agent.room import Room
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import ApprovalGiven
-from helix_desktop.context.policy import policy_from
+from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
-from helix_desktop.ui.settings.policy_form import policy_form
+from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.rows import (
     AboutInfo,
     CheckLine,
@@ -60,7 +60,6 @@ class SettingsPresenter(QObject):
         self._shell, self._appearance, self._desk, self._window = shell, appearance, desk, window
         self._intents = Intents(intents.scope, self._tell)
         self.dialog = SettingsDialog(window)
-        self._policy_shown = False
         self._changing = asyncio.Lock()
         self._connect(intents)
         composer = shell.work.composing.composer
@@ -147,13 +146,7 @@ class SettingsPresenter(QObject):
         if room is None:
             return
         record = self._desk.registry.get(room.id)
-        form, page = policy_form(record.name, room.policy), self.dialog.policy
-        keys = [field.key for group in form.groups for field in group.fields]
-        focused = next((key for key in keys if self._policy_shown and page.input(key).hasFocus()), "")
-        page.show_policy(form)
-        self._policy_shown = True
-        if focused:
-            page.input(focused).setFocus()  # the fields are made anew; who types goes on in the same one
+        self.dialog.policy.show_policy(policy_form(record.name, room.policy))
         used = _last_uses(room)
         rules = [
             PermissionRow(rule.text, rule.text, _when(rule.saved), used.get(rule.text, ""))
@@ -273,11 +266,18 @@ class SettingsPresenter(QObject):
         if room is None:
             return
         known = {} if anew else msgspec.structs.asdict(room.policy)
+        if fields.get("enabled") and not PROFILES[room.policy.profile].enabled:
+            known, fields = {}, {}  # the profile that is off cannot be on: back to the usual one
         try:
             policy = policy_from({**known, **fields})
             self._desk.registry.save_policy(room.id, policy)
-        except (ValueError, OSError) as error:
-            self._shell.tell(HelixError("The policy was not changed.", f"{error}.", "Choose another number."))
+        except ValueError as error:
+            why = refusal(error, policy_form(self._desk.registry.get(room.id).name, room.policy))
+            for key in fields:
+                self.dialog.policy.refuse(key, why)
+            return
+        except OSError as error:
+            self._shell.tell(HelixError("The policy was not saved.", f"{error}.", "Try again."))
             return
         room.policy = policy
         self._show_workspace()

@@ -68,7 +68,10 @@ class CheckLine:
 
 @dataclass(frozen=True, slots=True)
 class PolicyField:
-    """One number, switch or word of the policy; `least` and `most` bound numbers, `choices` words."""
+    """One number, switch or word of the policy; `least` and `most` bound numbers, `choices` words.
+
+    `usual` is what its profile says; a `percent` is kept as a part of 1 and shown times 100.
+    """
 
     key: str
     label: str
@@ -78,24 +81,63 @@ class PolicyField:
     least: float = 0
     most: float = 10_000_000
     choices: tuple[str, ...] = ()
+    usual: PolicyValue | None = None
+    percent: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether it differs from what its profile says."""
+        return self.usual is not None and self.value != self.usual
+
+    def text(self, value: PolicyValue) -> str:
+        """A value as it is typed and shown."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if isinstance(value, str):
+            return value
+        return (
+            f"{value * 100:g}" if self.percent else f"{value:g}" if isinstance(value, float) else str(value)
+        )
+
+    def value_of(self, text: str) -> int | float:
+        """The number that a typed text without fault means."""
+        number = float(_plain(text))
+        if self.percent:
+            return round(number / 100, 6)
+        return int(number) if isinstance(self.value, int) else number
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyGroup:
-    """Fields that belong to one mechanism."""
+    """Fields that belong to one mechanism, and what it does in a sentence."""
 
     title: str
+    lead: str
     fields: tuple[PolicyField, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """A set of numbers by name, and what it means in a sentence."""
+
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyForm:
-    """The policy of a workspace; `profile` is one of `profiles`, or a name of its own when numbers differ."""
+    """The policy of a workspace; `profile` names one of `profiles`, `managed` says whether it is on."""
 
     workspace: str
     profile: str
-    profiles: tuple[str, ...]
+    profiles: tuple[Profile, ...]
     groups: tuple[PolicyGroup, ...]
+    managed: bool = True
+
+    @property
+    def fields(self) -> tuple[PolicyField, ...]:
+        """The fields of all groups, in order."""
+        return tuple(field for group in self.groups for field in group.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +180,19 @@ def provider_faults(form: ProviderForm) -> dict[str, str]:
 def policy_fault(field: PolicyField, text: str) -> str:
     """Why a typed number cannot be taken; empty when it can."""
     try:
-        value = float(text.replace(",", "").replace("\u2009", ""))
+        number = float(_plain(text))
     except ValueError:
         return "Type a number."
-    if isinstance(field.value, int) and value != int(value):
+    if isinstance(field.value, int) and not field.percent and number != int(number):
         return "Type a whole number."
-    if not field.least <= value <= field.most:
-        return f"Between {field.least:,g} and {field.most:,g}."
+    scale = 100 if field.percent else 1
+    if not field.least * scale <= number <= field.most * scale:
+        return f"Between {field.least * scale:,g} and {field.most * scale:,g}."
     return ""
+
+
+def _plain(text: str) -> str:
+    return text.replace(",", "").replace("\u2009", "").removesuffix("%").strip()
 
 
 _LEAST_WINDOW = 4_000

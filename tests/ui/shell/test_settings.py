@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.policy import PROFILES, Policy, policy_from
 from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.providers import ProviderEditor
 from helix_desktop.ui.settings.rows import (
     AboutInfo,
     CheckLine,
     PermissionRow,
     PolicyField,
-    PolicyForm,
-    PolicyGroup,
     ProviderForm,
     ProviderStatus,
     policy_fault,
@@ -197,15 +198,80 @@ def test_provider_rules(form: ProviderForm, field: str) -> None:
     assert field in provider_faults(form)
 
 
-POLICY = PolicyForm(
-    "helix", "Balanced", ("Lean", "Balanced"),
-    (PolicyGroup("Cache", (
-        PolicyField("steps", "Protected steps", 10, least=2, most=200),
-        PolicyField("on", "Cache outputs", True),
-        PolicyField("sweep", "Sweep", "rent", choices=("rent", "fixed")),
-        PolicyField("at", "Written at", 0.85, least=0.3, most=0.95),
-    )),),
-)  # fmt: skip
+POLICY = policy_form("helix", PROFILES["balanced"])
+FIELDS = tuple(name for name in Policy.__struct_fields__ if name != "profile")
+
+
+def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
+    """Type into a number of the policy and leave it with Enter."""
+    entry = dialog.policy.input(key)
+    assert isinstance(entry, QLineEdit)
+    entry.setFocus()
+    entry.selectAll()
+    QTest.keyClicks(entry, text)
+    QTest.keyClick(entry, Qt.Key.Key_Return)
+    return entry
+
+
+def test_no_field_of_the_policy_is_missing_from_its_form() -> None:
+    """Each once, in a group of its mechanism, with words, and a unit for each number."""
+    assert sorted(field.key for field in POLICY.fields) == sorted(FIELDS)
+    titles = [group.title for group in POLICY.groups]
+    assert titles == [
+        "In general", "Sweep", "Arguments", "Fold", "Intake", "Observations", "Handover", "Panic",
+    ]  # fmt: skip
+    for field in POLICY.fields:
+        assert " " in field.label or field.key in ("sweep",), field.key
+        assert "_" not in field.label + field.note, field.key
+        assert field.unit or isinstance(field.value, bool | str), field.key
+    labels = [field.label for field in POLICY.fields]
+    assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize("field", POLICY.fields, ids=lambda field: field.key)
+def test_the_form_bounds_a_number_as_the_policy_does(field: PolicyField) -> None:
+    """What the form takes the policy takes, alone; what lies below or above it refuses."""
+    if isinstance(field.value, bool | str):
+        return
+    # Only the bounds of the field itself: the rules between fields are told by the policy's own words.
+    free = {"sweep_min": 0, "sweep_max": 10_000_000, "observe_at": 0.0, "observe_place_at": 0.9,
+            "panic_to": 0.1, "handover_at": 0.3, "panic_at": 1.0}  # fmt: skip
+    base = {**free, field.key: field.least}
+    policy_from(base)
+    if field.percent:
+        policy_from({**free, field.key: field.most})
+        for beyond in (field.least - 0.01, field.most + 0.01):
+            with pytest.raises(ValueError, match=field.key):
+                policy_from({**free, field.key: beyond})
+    else:
+        with pytest.raises(ValueError, match=field.key):
+            policy_from({**free, field.key: -1})
+
+
+def test_what_can_be_turned_off_says_so() -> None:
+    """The numbers that the profiles set to nothing, and those of which 0 means off."""
+    off = {
+        field.key for field in POLICY.fields
+        if any(getattr(profile, field.key) == 0 for profile in PROFILES.values() if profile.enabled)
+    } - {"observe_place_at"}  # fmt: skip
+    assert {"intake_above", "protect_argument_steps", "fold_after_steps", "condense_at", "observe_at"} <= off
+    for field in POLICY.fields:
+        if field.key in off | {"protect_recalls", "intake_deadline_s"}:
+            assert "0" in field.note, field.key
+
+
+def test_each_profile_has_a_sentence_and_one_click_chooses_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    assert [one.name for one in POLICY.profiles] == list(PROFILES)
+    dialog.policy.show_policy(POLICY)
+    dialog.show_page("policy")
+    shown = words(dialog)
+    for one in POLICY.profiles:
+        assert one.sentence in shown
+        assert dialog.policy.profiles.button(one.name).accessibleDescription() == one.sentence
+    assert dialog.policy.profiles.button("balanced").isChecked()
+    with qtbot.waitSignal(dialog.policy.profile_chosen) as chosen:
+        dialog.policy.profiles.button("lean").click()
+    assert chosen.args == ["lean"]
 
 
 def test_valid_policy_changes_come_out_one_by_one(qtbot: QtBot, dialog: SettingsDialog) -> None:
@@ -215,43 +281,91 @@ def test_valid_policy_changes_come_out_one_by_one(qtbot: QtBot, dialog: Settings
     seen: list[dict[str, object]] = []
     page.changed.connect(seen.append)
 
-    steps = page.input("steps")
-    assert isinstance(steps, QLineEdit)
-    steps.selectAll()
-    QTest.keyClicks(steps, "12")
-    QTest.keyClick(steps, Qt.Key.Key_Return)
-    switch = page.input("on")
+    typed(dialog, "protect_steps", "12")
+    switch = page.input("enabled")
     assert isinstance(switch, Switch)
     switch.click()
-    at = page.input("at")
-    assert isinstance(at, QLineEdit)
-    at.selectAll()
-    QTest.keyClicks(at, "0.8")
-    QTest.keyClick(at, Qt.Key.Key_Return)
+    typed(dialog, "handover_at", "80")
+    typed(dialog, "user_text_tokens", "12,500")
 
-    assert seen == [{"steps": 12}, {"on": False}, {"at": 0.8}]
+    assert seen == [
+        {"protect_steps": 12},
+        {"enabled": False},
+        {"handover_at": 0.8},
+        {"user_text_tokens": 12_500},
+    ]
+
+
+def test_what_differs_from_the_profile_shows_the_way_back(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    page = dialog.policy
+    own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
+    page.show_policy(policy_form("helix", own))
+    dialog.show_page("policy")
+    assert page.profiles.button("balanced").text() == "Balanced, with 2 changes of your own"
+    back = [
+        one
+        for one in page.findChildren(QPushButton)
+        if not one.isHidden() and "back to" in one.accessibleName()
+    ]
+    assert [one.text().strip() for one in back] == ["10", "85"]
+    with qtbot.waitSignal(page.changed) as changed:
+        back[1].click()
+    assert changed.args == [{"handover_at": 0.85}]
+    page.show_policy(POLICY)
+    assert all(one.isHidden() for one in back)
+    assert page.profiles.button("balanced").text() == "Balanced"
+
+
+def test_while_it_is_off_no_number_can_be_changed(dialog: SettingsDialog) -> None:
+    dialog.policy.show_policy(policy_form("helix", PROFILES["off"]))
+    dialog.show_page("policy")
+    assert not dialog.policy.input("handover_at").isEnabled()
+    assert dialog.policy.input("enabled").isEnabled()
+    dialog.policy.show_policy(POLICY)
+    assert dialog.policy.input("handover_at").isEnabled()
 
 
 def test_a_wrong_policy_number_is_marked_and_kept_back(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
     page.show_policy(POLICY)
     dialog.show_page("policy")
-    steps = page.input("steps")
-    steps.setFocus()
-    assert isinstance(steps, QLineEdit)
-    steps.selectAll()
-
     with qtbot.assertNotEmitted(page.changed):
-        QTest.keyClicks(steps, "1")
-        QTest.keyClick(steps, Qt.Key.Key_Return)
-    assert page.fault("steps") == "Between 2 and 200."
+        typed(dialog, "handover_at", "20")
+    assert page.fault("handover_at") == "Between 30 and 95."
+    page.refuse(
+        "observe_place_at", refusal(ValueError("observe_at must not be above observe_place_at"), POLICY)
+    )
+    assert page.fault("observe_place_at") == (
+        "“Prepare when unobserved turns pass” must not be above “Put in place at”."
+    )
+
+
+def test_another_value_does_not_take_the_keyboard(dialog: SettingsDialog) -> None:
+    """Fields stay while their values change, so that who types goes on in the same one."""
+    dialog.policy.show_policy(POLICY)
+    dialog.show_page("policy")
+    entry = dialog.policy.input("protect_steps")
+    dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]))
+    assert dialog.policy.input("protect_steps") is entry
+    assert isinstance(entry, QLineEdit)
+    assert entry.text() == "5"
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("abc", "Type a number."), ("2.5", "Type a whole number."), ("1,0", "")]
+    ("text", "fault"),
+    [("abc", "Type a number."), ("2.5", "Type a whole number."), ("1,0", ""), ("201", "Between 2 and 200.")],
 )
 def test_policy_numbers(text: str, fault: str) -> None:
     assert policy_fault(PolicyField("k", "K", 10, least=2, most=200), text) == fault
+
+
+@pytest.mark.parametrize(("text", "fault"), [("38", ""), ("38.5 %", ""), ("91", "Between 0 and 90.")])
+def test_policy_shares_are_typed_as_percent(text: str, fault: str) -> None:
+    field = PolicyField("k", "K", 0.38, most=0.9, percent=True)
+    assert policy_fault(field, text) == fault
+    assert field.text(0.38) == "38"
+    if not fault:
+        assert field.value_of(text) == pytest.approx(float(text.removesuffix("%")) / 100)
 
 
 def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:

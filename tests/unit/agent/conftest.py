@@ -14,4 +14,8 @@ async def _nothing_left_running() -> AsyncIterator[None]:
     yield
     await asyncio.sleep(0)
     left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    assert not [name for name in left if name.startswith(("turn", "tool", "record", "compaction"))]
+    assert not [
+        name
+        for name in left
+        if name.startswith(("turn", "tool", "record", "compaction", "observation", "subagent"))
+    ]

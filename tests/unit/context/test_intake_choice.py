@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 from hypothesis import given
@@ -114,14 +115,14 @@ CHOICES = st.lists(
 
 @given(CHOICES, st.randoms(use_true_random=False), st.booleans())
 def test_what_is_written_as_asked_is_read_as_written(
-    choices: list[Choice], chance: object, as_json: bool
+    choices: list[Choice], chance: random.Random, as_json: bool
 ) -> None:
     """In whatever order the outputs are named."""
     said = {
         number: one.form + (f": {one.asked}" if one.asked else "") for number, one in enumerate(choices, 1)
     }
     lines = [f"{number}: {words}" for number, words in said.items()]
-    chance.shuffle(lines)  # type: ignore[attr-defined] # hypothesis does not say that it gives a Random
+    chance.shuffle(lines)
     answer = json.dumps(said) if as_json else "\n".join(lines)
     assert parse_choices(answer, [True] * len(choices)) == tuple(choices)
 

@@ -67,11 +67,13 @@ def test_lines_that_tell_stand_with_the_numbers_that_recall_takes(places: list[i
 
 
 def test_among_many_errors_the_last_loud_one_is_kept() -> None:
-    """A thousand alike are one; what ended it is not lost behind them."""
-    lines = [f"line {n}: error: attempt {n} went wrong" for n in range(2_000)]
+    """Those that are alike are one; what ended it all is not lost behind hundreds that are not."""
+    names = [f"{one}{two}" for one in "abcdefghijklmnopqrst" for two in "abcdefghij"]
+    lines = [f"{name}: error: attempt {n} went wrong" for n in range(8) for name in names]
+    lines += ["and so on"] * 400
     lines[1_700] = "PanicError: the disk is gone"
     lines[1_500] = "warning: 0 errors so far, no failures"
-    shown = preview("\n".join([*lines, *["and so on"] * 200]), DIGEST, 200)
+    shown = preview("\n".join(lines), DIGEST, 200)
     assert "1701: PanicError: the disk is gone" in shown.splitlines()
     assert "so far" not in shown
 

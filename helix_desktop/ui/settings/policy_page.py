@@ -1,0 +1,200 @@
+"""The page of the context policy: a profile, and each of its numbers by mechanism."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
+
+from helix_desktop.ui.settings.form import Field, page
+from helix_desktop.ui.settings.rows import PolicyField, PolicyForm, PolicyValue, Profile, policy_fault
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import Combo, PushButton, Switch, card, column, empty_layout, label, retint, row
+
+_NUMBER_PX = 110
+
+
+class ProfileChoice(QWidget):
+    """The profiles, one of which is chosen; each with a sentence that says what it means."""
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        """Start without profiles."""
+        super().__init__()
+        self._group = QButtonGroup(self)
+        self._buttons: dict[str, QRadioButton] = {}
+        self._rows = QVBoxLayout(self)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows.setSpacing(7)
+        self.setAccessibleName("Profile")
+
+    def show_profiles(self, profiles: tuple[Profile, ...], chosen: str, changed: int) -> None:
+        """Show these; `changed` says how many numbers differ from the chosen one's."""
+        if list(self._buttons) != [one.name for one in profiles]:
+            self._make(profiles)
+        for name, button in self._buttons.items():
+            own = ""
+            if name == chosen and changed:
+                own = f", with {changed} change{'s' if changed != 1 else ''} of your own"
+            button.setText(f"{name.capitalize()}{own}")
+        self._buttons[chosen].setChecked(True)
+
+    def button(self, name: str) -> QRadioButton:
+        """The button of a profile; KeyError when there is none."""
+        return self._buttons[name]
+
+    def _make(self, profiles: tuple[Profile, ...]) -> None:
+        empty_layout(self._rows)
+        self._buttons.clear()
+        for one in profiles:
+            button = QRadioButton(one.name.capitalize())
+            button.setAccessibleDescription(one.sentence)
+            button.clicked.connect(lambda _=False, name=one.name: self.chosen.emit(name))
+            self._group.addButton(button)
+            self._buttons[one.name] = button
+            words = label(one.sentence, "faint", wrap=True)
+            words.setContentsMargins(25, 0, 0, 0)
+            self._rows.addLayout(column(button, words, gap=1))
+
+
+class PolicyInput(Field):
+    """One field of the policy: its control, its unit, and the way back to what the profile says."""
+
+    changed = Signal(dict)
+
+    def __init__(self, field: PolicyField) -> None:
+        self._field = field
+        self.control = self._make(field)
+        self._back = PushButton("", "link", "undo-2", px=13)
+        self._back.clicked.connect(self._reset)
+        beside = QWidget()
+        beside.setLayout(row(label(field.unit, "faint") if field.unit else None, self._back, gap=6))
+        super().__init__(field.label, self.control, note=field.note, beside=beside)
+        self.show_value(field)
+
+    def show_value(self, field: PolicyField) -> None:
+        """Show another value of the same field."""
+        self._field = field
+        control = self.control
+        control.blockSignals(True)
+        if isinstance(control, Switch):
+            control.setChecked(bool(field.value))
+            control.setText("On" if field.value else "Off")
+        elif isinstance(control, Combo):
+            control.setCurrentText(str(field.value))
+        elif isinstance(control, QLineEdit) and policy_fault(field, control.text()) == "":
+            if field.value_of(control.text()) != field.value:
+                control.setText(field.text(field.value))
+        elif isinstance(control, QLineEdit):
+            control.setText(field.text(field.value))
+        control.blockSignals(False)
+        self._back.setVisible(field.changed)
+        if field.usual is not None:
+            self._back.setText(f" {field.text(field.usual)}")
+            self._back.setToolTip(f"The profile says {field.text(field.usual)}: back to it")
+            self._back.setAccessibleName(f"{field.label}: back to {field.text(field.usual)}")
+        self.show_fault("")
+
+    def _make(self, field: PolicyField) -> QWidget:
+        if isinstance(field.value, bool):
+            switch = Switch("On" if field.value else "Off", on=field.value)
+            switch.setAccessibleName(field.label)
+            switch.setMaximumWidth(_NUMBER_PX)
+            switch.toggled.connect(self._emit)
+            return switch
+        if field.choices:
+            choice = Combo()
+            choice.setMaximumWidth(_NUMBER_PX + 30)
+            choice.addItems(list(field.choices))
+            choice.textActivated.connect(self._emit)
+            return choice
+        entry = QLineEdit(field.text(field.value))
+        entry.setMaximumWidth(_NUMBER_PX)
+        entry.setAlignment(Qt.AlignmentFlag.AlignRight)
+        entry.textEdited.connect(lambda text: self.show_fault(policy_fault(self._field, text)))
+        entry.editingFinished.connect(lambda: self._typed(entry.text()))
+        return entry
+
+    def _typed(self, text: str) -> None:
+        if not policy_fault(self._field, text):
+            value = self._field.value_of(text)
+            if value != self._field.value:
+                self._emit(value)
+
+    def _reset(self) -> None:
+        if self._field.usual is not None:
+            self._emit(self._field.usual)
+
+    def _emit(self, value: PolicyValue) -> None:
+        self.changed.emit({self._field.key: value})
+
+
+class PolicyPage(QWidget):
+    """The context policy of a workspace."""
+
+    profile_chosen = Signal(str)
+    changed = Signal(dict)
+    """Key and new value of each field that was changed and is valid."""
+
+    def __init__(self) -> None:
+        """Start without a policy."""
+        super().__init__()
+        self._theme = LIGHT
+        self.profiles = ProfileChoice()
+        self.profiles.chosen.connect(self.profile_chosen)
+        self._groups = QVBoxLayout()
+        self._groups.setSpacing(12)
+        head = card(column(label("Profile", "strong"), self.profiles, margins=(16, 13, 16, 14), gap=9))
+        whole, self._lead = page("Context policy", " ", column(head, 6, self._groups, gap=6))
+        self._inputs: dict[str, PolicyInput] = {}
+        self._managed: list[QFrame] = []
+        self.setLayout(column(whole))
+
+    def show_policy(self, form: PolicyForm) -> None:
+        """Show the policy of a workspace; fields that are there already keep the keyboard."""
+        self._lead.setText(
+            f"What leaves the window of {form.workspace}, and when. Applies from the next request on."
+        )
+        self.profiles.show_profiles(form.profiles, form.profile, sum(field.changed for field in form.fields))
+        if list(self._inputs) != [field.key for field in form.fields]:
+            self._make(form)
+        for field in form.fields:
+            self._inputs[field.key].show_value(field)
+        for framed in self._managed:
+            framed.setEnabled(form.managed)
+
+    def input(self, key: str) -> QWidget:
+        """The control of a field; KeyError when the policy has none of that key."""
+        return self._inputs[key].control
+
+    def fault(self, key: str) -> str:
+        """What is wrong with a field, or an empty text."""
+        return self._inputs[key].fault()
+
+    def refuse(self, key: str, why: str) -> None:
+        """Say at a field why what was typed cannot be taken."""
+        if key in self._inputs:
+            self._inputs[key].show_fault(why)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+
+    def _make(self, form: PolicyForm) -> None:
+        empty_layout(self._groups)
+        self._inputs.clear()
+        self._managed.clear()
+        for group in form.groups:
+            body = column(label(group.title, "strong"), margins=(16, 13, 16, 14), gap=9)
+            if group.lead:
+                body.addWidget(label(group.lead, "faint", wrap=True))
+            for field in group.fields:
+                shown = PolicyInput(field)
+                shown.changed.connect(self.changed)
+                self._inputs[field.key] = shown
+                body.addWidget(shown)
+            framed = card(body)
+            retint(framed, self._theme)
+            self._groups.addWidget(framed)
+            if not any(field.key == "enabled" for field in group.fields):
+                self._managed.append(framed)

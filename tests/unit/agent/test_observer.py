@@ -1,0 +1,516 @@
+"""Observations and reflections beside a conversation that goes on (CONTEXT.md 3.5)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.summariser import NO_MODEL
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.agent.update import ObservationMoved
+from helix_desktop.context.distil import OBSERVE, REFINE
+from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
+from helix_desktop.context.event import (
+    FoldMade,
+    FormChosen,
+    HandoverMade,
+    MessageQueued,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+    Pinned,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.context.message import Request, TextArrived
+from helix_desktop.context.observation import TITLE
+from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import OBSERVATIONS, Play, Script, ScriptedModel, called, in_turn, said
+
+WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
+# Outputs stay in the window and nothing is folded, so that it is observations that make room.
+PLAIN = msgspec.structs.replace(
+    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8, fold_after_steps=0
+)
+AT_ONCE = msgspec.structs.replace(PLAIN, observe_place_at=PLAIN.observe_at)
+LATE = msgspec.structs.replace(PLAIN, observe_place_at=0.8)
+
+
+def working(words: int = 600) -> Script:
+    """A model that thinks aloud, looks once, and says `Done.`: four messages a turn."""
+
+    def play(request: Request) -> Play:
+        if request.messages[-1].role == "user":
+            say = ("say", {"times": 40})
+            return called(say, text="word " * (words - 80), key=f"w{len(request.messages)}-")
+        return said("Done.")
+
+    return play
+
+
+def shown(rig: Rig) -> str:
+    """All that the next request says."""
+    return "\n".join(message.text for message in rig.talk.measure()[0].request.messages)
+
+
+async def talked(turns: int, policy: Policy = PLAIN, observing: Script | None = None) -> Rig:
+    """A conversation of so many turns of about 620 tokens, each with what came after it."""
+    rig = Rig(ScriptedModel(working(), observing=observing), policy)
+    await rig.begin()
+    await go_on(rig, turns)
+    return rig
+
+
+async def go_on(rig: Rig, turns: int, words: int = 600) -> None:
+    """So many turns more, each settled, a while apart."""
+    rig.model.script = working(words)
+    for _ in range(turns):
+        assert (await rig.talk.run("Think. Never touch main.")).how == "done"
+        await rig.idle()
+        rig.clock.pass_s(1)
+
+
+async def test_prepared_inert_and_put_in_place() -> None:
+    """Above 30 % they are made at the end of a turn and change nothing; above 38 % they are put in place."""
+    rig = await talked(4)
+    (made,) = rig.events(ObservationsMade)
+    assert [(one.priority, one.text, one.sources) for one in made.observations] == [
+        (1, "The user wants it built", (3,)),
+        (2, "src/app.py was read", (4, 5)),
+    ]
+    assert (made.model, made.fallback, made.calls, made.reflection) == ("test/scripted", "", 1, False)
+    assert made.prompt.startswith("observe ")
+    assert made.tokens < made.before
+    covered = [item.turn for item in rig.talk.session.transcript.between(made.after, made.upto)]
+    assert set(covered) == {1, 2, 3}
+    assert TITLE not in shown(rig)
+    assert rig.events(ObservationsPlaced) == []
+    await go_on(rig, 2)
+    (placed,) = rig.events(ObservationsPlaced)
+    assert placed.reason == "level"
+    assert placed.saved > 1_000
+    assert rig.talk.measure()[0].estimate < 4 * 627
+    text = shown(rig)
+    assert f"{TITLE} Reference material" in text
+    assert "- (1) The user wants it built [e3]" in text
+    assert "e3 user: Think. Never touch main." in text
+    assert text.count("word " * 520) == 3
+    assert (await rig.store.get(made.index)).startswith(b"Index of cached outputs")
+    await rig.sound()
+
+
+async def test_the_request_says_what_is_known() -> None:
+    """It holds the record of what is observed, and nothing of the turns after it."""
+    rig = await talked(4)
+    (request,) = rig.model.observing_requests
+    text = request.messages[-1].text
+    assert text.startswith(f"{OBSERVE}\nThe messages to observe:\ne3 user: Think.")
+    assert text.count(" user: ") == 3
+    assert request.messages[0].text.startswith("You take notes")
+    await go_on(rig, 6)
+    later = rig.model.observing_requests[1].messages[-1].text
+    assert later.startswith(f"{OBSERVE}\nKnown already:\nobserved (1) ")
+
+
+async def test_placing_at_once() -> None:
+    """Where the two levels are one: before the next request."""
+    rig = await talked(4, AT_ONCE)
+    assert TITLE not in shown(rig)
+    await go_on(rig, 1)
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["at once"]
+
+
+async def test_placing_when_the_provider_has_forgotten() -> None:
+    """After a pause nothing is cached there, and the cut is free."""
+    rig = await talked(4, LATE)
+    await go_on(rig, 1)
+    assert rig.events(ObservationsPlaced) == []
+    rig.clock.pass_s(LATE.cache_ttl_s + 1)
+    await go_on(rig, 1)
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["cold"]
+
+
+async def test_placing_with_another_rewrite() -> None:
+    """What is written afresh anyway carries them."""
+    rig = await talked(4, LATE)
+    rig.room.policy = msgspec.structs.replace(LATE, protect_steps=2, protect_tokens=0, sweep="at once")
+    rig.model.script = once_loud()
+    for _ in range(5):
+        await rig.talk.run("Say more.")
+        await rig.idle()
+    assert "rewrite" in [one.reason for one in rig.events(ObservationsPlaced)]
+    await rig.sound()
+
+
+def once_loud() -> Script:
+    """Each turn has one output that is worth a marker later."""
+    number = iter(range(10**6))
+
+    def play(request: Request) -> Play:
+        if request.messages[-1].role == "user":
+            return called(("say", {"text": "loud", "times": 200}), key=f"l{next(number)}-")
+        return said("Done.")
+
+    return play
+
+
+async def test_no_room_puts_them_in_place() -> None:
+    """A request that does not fit takes what is prepared before anything is lost."""
+    rig = await talked(4, LATE)
+    plays: list[Play] = [[ModelOverflow("Too long.")], said("Done.")]
+    rig.model.script = lambda _: plays.pop(0)
+    assert (await rig.talk.run("And now?")).how == "done"
+    await rig.idle()
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["no room"]
+    assert rig.events(HandoverMade) == []
+    await rig.sound()
+
+
+async def test_undo_and_redo() -> None:
+    """Taken back, the raw messages stand there again and stay; only what comes later is observed."""
+    rig = await talked(6)
+    (seq,) = [one.seq for one in rig.talk.session.log if isinstance(one.event, ObservationsPlaced)]
+    after = rig.talk.measure()[0].request
+    await rig.talk.undo(seq)
+    assert TITLE not in shown(rig)
+    assert shown(rig).count("word " * 520) == 6
+    await rig.talk.redo(seq)
+    assert rig.talk.measure()[0].request == after
+    await rig.talk.undo(seq)
+    (first,) = rig.events(ObservationsMade)
+    rig.clock.pass_s(LATE.cache_ttl_s + 1)
+    await go_on(rig, 4, 300)
+    assert all(one.after >= first.upto for one in rig.events(ObservationsMade)[1:])
+    assert [one.made for one in rig.events(ObservationsPlaced)].count(first_seq(rig)) == 1
+    await rig.sound()
+
+
+def first_seq(rig: Rig) -> int:
+    """The seq of the first observations."""
+    return next(one.seq for one in rig.talk.session.log if isinstance(one.event, ObservationsMade))
+
+
+async def test_generations_and_reflection() -> None:
+    """Observations follow each other; too many are refined into one generation, which can be taken back."""
+    policy = msgspec.structs.replace(AT_ONCE, reflect_at=0.05, ledger_tokens=60)
+    many = "\n".join(f"- (2) Fact number {n} about src/app{n}.py [e3]" for n in range(40))
+
+    def observing(request: Request) -> Play:
+        if request.messages[-1].text.startswith(REFINE):
+            return said("- (1) All forty facts in one [e3, e4]")
+        return said(many)
+
+    rig = await talked(12, policy, observing)
+    made = rig.events(ObservationsMade)
+    first = next(one for one in made if one.reflection)
+    before = made[: made.index(first)]
+    assert len(before) == len(first.replaces) >= 2
+    assert (first.after, first.upto) == (before[0].after, before[-1].upto)
+    assert first.prompt.startswith("reflect ")
+    (asked, *_) = [one for one in rig.model.observing_requests if one.messages[-1].text.startswith(REFINE)]
+    assert asked.messages[-1].text.count("observed (2)") == 40 * len(before)
+    assert "All forty facts in one [e3, e4]" in shown(rig)
+    assert "Fact number 7 about" not in shown(rig).split("All forty facts")[0]
+    named = (await rig.store.get(first.index)).decode()
+    assert all(one.index in named for one in before)
+    seqs = [one.seq for one in rig.talk.session.log if isinstance(one.event, ObservationsPlaced)]
+    window = rig.talk.measure()[0].request
+    for seq in reversed(seqs):
+        await rig.talk.undo(seq)
+    assert TITLE not in shown(rig)
+    for seq in seqs:
+        await rig.talk.redo(seq)
+    assert rig.talk.measure()[0].request == window
+    await rig.sound()
+
+
+async def test_failures_wait_longer_and_end_in_extracts() -> None:
+    """Tried again after 120 and 240 s; the third time it is done without a model, and says why."""
+    rig = await talked(4, observing=lambda _: [ModelUnreachable("The server does not answer.")])
+    assert [one.why for one in rig.events(ObservationsFailed)] == [
+        "no model could: test/scripted: The server does not answer."
+    ]
+    for wait, failures in ((117, 1), (1, 2), (238, 2)):
+        rig.clock.pass_s(wait)
+        await go_on(rig, 1, 20)
+        assert len(rig.events(ObservationsFailed)) == failures
+        assert rig.events(ObservationsMade) == []
+    rig.clock.pass_s(1)
+    await go_on(rig, 1, 20)
+    (made,) = rig.events(ObservationsMade)
+    assert (made.model, made.fallback) == (
+        NO_MODEL,
+        "no model could: test/scripted: The server does not answer.",
+    )
+    assert any("Think." in one.text for one in made.observations)
+    assert rig.talk.session.transcript.observation_failures == 0
+    await rig.sound()
+
+
+async def test_no_growth() -> None:
+    """What is no shorter than what it stands for is refused; three times, and only a person can begin it."""
+    rig = await talked(4, observing=lambda _: said("- (2) Blah [e3]\n" * 2_000))
+    for wait in (120, 240, 10_000):
+        assert rig.events(ObservationsMade) == []
+        rig.clock.pass_s(wait)
+        await go_on(rig, 1, 20)
+    assert len(rig.events(ObservationsFailed)) == 3
+    assert rig.events(ObservationsFailed)[0].why.startswith("They take ")
+    rig.model.observing = lambda _: said(OBSERVATIONS)
+    rig.talk.observe()
+    await rig.talk.settle()
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
+    assert rig.talk.session.transcript.observation_failures == 0
+    await rig.sound()
+
+
+async def test_overflow_is_told_apart() -> None:
+    """The request for observations itself overflows: it is read in parts, and that is said."""
+
+    def observing(request: Request) -> Play:
+        if len(request.messages[-1].text.split()) > 1_000:
+            return [ModelOverflow("Too long.")]
+        return said(OBSERVATIONS)
+
+    rig = await talked(4, observing=observing)
+    (made,) = rig.events(ObservationsMade)
+    assert made.fallback == "test/scripted read it in parts: test/scripted: Too long."
+    assert made.calls == len(rig.model.observing_requests) >= 3
+    assert len(made.observations) == 2 * (made.calls - 1)
+
+
+async def test_by_hand() -> None:
+    """However little there is; it is put in place when it is made, and says so while it is written."""
+    rig = await talked(3)
+    assert rig.model.observing_requests == []
+    rig.talk.observe()
+    await rig.talk.settle()
+    (made,) = rig.events(ObservationsMade)
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
+    assert TITLE in shown(rig)
+    told = rig.told(ObservationMoved)
+    assert [one.phase for one in told][:1] == ["read"]
+    assert OBSERVATIONS in [one.text for one in told]
+    assert told[-1].phase == "idle"
+    covered = rig.talk.session.transcript.between(made.after, made.upto)
+    assert {item.turn for item in covered} == {1, 2}
+    with pytest.raises(CompactionRefused, match="nothing to observe"):
+        rig.talk.observe()
+    await rig.sound()
+
+
+async def test_by_hand_what_waits_is_put_in_place() -> None:
+    """Without asking a model again."""
+    rig = await talked(4, LATE)
+    rig.talk.observe()
+    await rig.talk.settle()
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
+    assert len(rig.model.observing_requests) == 1
+
+
+async def test_by_hand_without_a_model() -> None:
+    """A person's wish does not fail for want of a model."""
+    rig = await talked(3, observing=lambda _: [ModelUnreachable("The server does not answer.")])
+    rig.talk.observe()
+    await rig.talk.settle()
+    (made,) = rig.events(ObservationsMade)
+    assert made.model == NO_MODEL
+    assert TITLE in shown(rig)
+
+
+async def test_nothing_is_blocked_while_they_are_written() -> None:
+    """Messages are sent and wait, edits are made, a turn is stopped; then they are recorded and fit."""
+    gate = asyncio.Event()
+    rig = await talked(1, LATE, lambda _: [TextArrived("- (1)"), gate, *said(OBSERVATIONS)])
+    loud = called(("say", {"times": 700}), key="loud")
+    rig.model.script = in_turn(loud, said("Done."))
+    await rig.talk.run("Say a lot.")
+    rig.model.script = working()
+    await rig.talk.run("Think once more.")
+    await rig.when(lambda: rig.model.observing_requests)
+    assert (await rig.talk.run("Meanwhile?")).how == "done"
+    items = rig.talk.session.transcript.items
+    output = next(one.seq for one in items if isinstance(one.event, ToolAnswered) and one.tokens > 1_000)
+    await rig.talk.rename("Another title")
+    await rig.talk.pin(output)
+    await rig.talk.choose_form(output, "preview")
+    rig.model.script = lambda _: called(("wait", {}), key=f"s{len(rig.model.requests)}-")
+    await rig.talk.send("Wait.")
+    await rig.tools.started.wait()
+    await rig.talk.send("And then this.")
+    await rig.talk.stop()
+    assert rig.events(ObservationsMade) == []
+    gate.set()
+    await rig.talk.settle()
+    assert len(rig.events(ObservationsMade)) == 1
+    assert rig.events(ObservationsFailed) == []
+    assert rig.events(TurnEnded)[-1].how == "stopped"
+    assert [one.text for one in rig.events(MessageQueued)] == ["And then this."]
+    assert (len(rig.events(Pinned)), len(rig.events(FormChosen))) == (1, 1)
+    rig.model.script = working(20)
+    rig.talk.resume()
+    await rig.idle()
+    assert [one.text for one in rig.events(UserSpoke)][-1] == "And then this."
+    rig.talk.observe()
+    await rig.talk.settle()
+    assert TITLE in shown(rig)
+    assert "[Pinned output, for reference: say]" in shown(rig)
+    await rig.sound()
+
+
+async def test_a_handover_meanwhile() -> None:
+    """What was read is covered now: nothing is recorded but that it was tried."""
+    gate = asyncio.Event()
+    rig = await talked(3, LATE, lambda _: [gate, *said(OBSERVATIONS)])
+    for _ in range(5):
+        await rig.talk.run("Think once more.")
+    await rig.when(lambda: rig.model.observing_requests)
+    await rig.talk.commit_handover(await rig.talk.draft_handover())
+    gate.set()
+    await rig.talk.settle()
+    assert rig.events(ObservationsMade) == []
+    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    await rig.sound()
+
+
+async def test_an_undo_meanwhile() -> None:
+    """A reflection of what was taken back while it was written is dropped."""
+    gate, asked = asyncio.Event(), asyncio.Event()
+    policy = msgspec.structs.replace(AT_ONCE, reflect_at=0.05, ledger_tokens=0)
+    facts = "\n".join(f"- (2) Fact number {n} about src/app{n}.py [e3]" for n in range(30))
+
+    def observing(request: Request) -> Play:
+        if request.messages[-1].text.startswith(REFINE):
+            asked.set()
+            return [gate, *said("- (1) In one [e3]")]
+        return said(facts)
+
+    rig = Rig(ScriptedModel(working(), observing=observing), policy)
+    await rig.begin()
+    scope = TaskScope()
+    while not asked.is_set():
+        await rig.talk.run("Think.")
+        settled = scope.start(rig.talk.settle(), "settling")
+        await rig.when(lambda task=settled: task.done() or asked.is_set())
+    (first, *_) = [one.seq for one in rig.talk.session.log if isinstance(one.event, ObservationsPlaced)]
+    await rig.talk.undo(first)
+    gate.set()
+    await rig.talk.settle()
+    assert not any(one.reflection for one in rig.events(ObservationsMade))
+    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    await rig.sound()
+    await scope.close()
+
+
+async def test_cancelling_records_nothing() -> None:
+    """The call is closed, and another can be begun."""
+    gate = asyncio.Event()
+    rig = await talked(3, observing=lambda _: [gate, *said(OBSERVATIONS)])
+    log = list(rig.talk.session.log)
+    rig.talk.observe()
+    await rig.when(lambda: rig.model.observing_requests)
+    rig.talk.cancel_observation()
+    await rig.talk.settle()
+    assert rig.talk.session.log == log
+    gate.set()
+    rig.talk.observe()
+    await rig.talk.settle()
+    assert len(rig.events(ObservationsPlaced)) == 1
+    await rig.sound()
+
+
+async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
+    """While they are written the work goes on and is folded; their stretch stays whole."""
+    gate = asyncio.Event()
+    folding = msgspec.structs.replace(
+        LATE,
+        protect_steps=2,
+        protect_tokens=0,
+        fold_after_steps=2,
+        fold_least=0,
+        condense_at=0.0,
+        sweep_min=0,
+    )
+    rig = Rig(ScriptedModel(looking(), observing=lambda _: [gate, *said(OBSERVATIONS)]), LATE)
+    await rig.begin()
+    for _ in range(4):
+        await rig.talk.run("Look.")
+    await rig.when(lambda: rig.model.observing_requests)
+    rig.room.policy = folding
+    rig.clock.pass_s(10_000)
+    await rig.talk.run("Look again.")
+    await rig.talk.run("Look again.")
+    assert rig.events(FoldMade)
+    gate.set()
+    await rig.talk.settle()
+    (made,) = rig.events(ObservationsMade)
+    assert not any(one.after < made.upto < one.upto for one in rig.events(FoldMade))
+    await rig.sound()
+
+
+def looking() -> Script:
+    """A model that looks six times a turn, each time at a hundred words."""
+
+    def play(request: Request) -> Play:
+        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
+        if len(request.messages) - newest > 12:
+            return said("Done.")
+        return called(("say", {"times": 50}), text="so", key=f"k{len(request.messages)}-{newest}-")
+
+    return play
+
+
+async def test_a_handover_is_made_of_observations_too() -> None:
+    """Their facts stand in its request instead of what they cover, with the person's own words."""
+    rig = await talked(6, msgspec.structs.replace(PLAIN, handover_least_gain=0.0, ledger_tokens=0))
+    assert TITLE in shown(rig)
+    await go_on(rig, 1, 1_400)
+    await rig.talk.run("And now?")
+    await rig.talk.draft_handover()
+    text = rig.model.summary_requests[-1].messages[-1].text
+    assert "observed (1) 2025-06-15: The user wants it built [e3]" in text
+    assert "e3 user: Think. Never touch main." in text
+    assert "e4 assistant: " not in text
+
+
+@pytest.mark.parametrize("placed", [True, False])
+async def test_after_a_restart(tmp_path: Path, placed: bool) -> None:
+    """On disk: the same window, what waited waits, and the way back is there."""
+    rig = Rig(ScriptedModel(working()), AT_ONCE)
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    room = rig.new_room(store, AT_ONCE)
+    talk = await room.begin()
+    for _ in range(5 if placed else 4):
+        await talk.run("Think. Never touch main.")
+        await talk.settle()
+    request = talk.measure()[0].request
+    assert (TITLE in request.messages[1].text) == placed
+    identity, log = talk.session.id, list(talk.session.log)
+    await room.close()
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    room = rig.new_room(store, AT_ONCE)
+    again = await room.open(identity)
+    assert again.session.log == log
+    assert again.measure()[0].request == request
+    made = next(one.event for one in log if isinstance(one.event, ObservationsMade))
+    index = (await store.get(made.index)).decode()
+    output = next(
+        line.split()[0] for line in index.splitlines() if line[:1] != "e" and len(line.split()[0]) == 64
+    )
+    assert (await store.get(output)).startswith(b"ok")
+    await again.run("And now?")
+    assert TITLE in again.measure()[0].request.messages[1].text
+    await room.close()
+
+
+async def test_off_is_off() -> None:
+    """Nothing is observed by itself, and nothing is prepared."""
+    rig = await talked(6, msgspec.structs.replace(PLAIN, observe_at=0.0))
+    assert rig.model.observing_requests == []
+    assert rig.events(ObservationsFailed) == []

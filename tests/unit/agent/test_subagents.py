@@ -1,0 +1,312 @@
+"""Subagents: sessions of their own, side by side; only the result reaches the parent (CONTEXT.md 3.7)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.subagent import SubagentResult
+from helix_desktop.agent.update import Arriving, CallWaiting
+from helix_desktop.context.content import SessionSummary
+from helix_desktop.context.errors import ToolError
+from helix_desktop.context.event import (
+    ApprovalGiven,
+    AssistantSpoke,
+    SessionStarted,
+    SweepMade,
+    ToolAnswered,
+    TurnEnded,
+)
+from helix_desktop.context.message import Answer, ModelInfo, Usage
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.transcript import Transcript
+from tests.support.scripted_model import ScriptedModel, answers_of, called, in_turn, said
+from tests.support.subagent_rig import PARENT, Family, delegating, started, valid, waiting, words_in
+
+SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
+
+
+async def test_several_work_side_by_side() -> None:
+    """Both run at once; each brings back its own result, under the call that asked for it."""
+    scripts = {PARENT: delegating("alpha", "beta"), "alpha": waiting("alpha"), "beta": waiting("beta")}
+    family = Family(scripts)
+    await started(family, 2)
+    family.tools.gate.set()
+    await family.idle()
+    await family.sound()
+    alpha, beta = await family.children()
+    for child, call, words in ((alpha, "c0", "alpha"), (beta, "c1", "beta")):
+        log = [one.event for one in await family.log(child)]
+        assert log[0] == SessionStarted(words, family.talk.session.id, call)
+        assert log[-1] == TurnEnded("done")
+        (answer,) = [one for one in family.events(ToolAnswered) if one.call_id == call]
+        assert answer.subagent == child
+        assert answer.ok
+        assert answer.text.startswith(f"{words} found")
+        assert f"session {child}, 2 model calls" in answer.text
+    assert answers_of(family.requests(PARENT)[-1]) == [one.text for one in family.events(ToolAnswered)]
+    assert len(family.requests("alpha")) == len(family.requests("beta")) == 2
+
+
+async def test_their_status_is_told_while_they_run() -> None:
+    """The parent's listeners hear each phase with use, window and steps, and nothing else of them."""
+    family = Family({PARENT: delegating("alpha"), "alpha": waiting("alpha")})
+    await started(family, 1)
+    (child,) = await family.children()
+    at_work = family.moves(child)[-1]
+    assert (at_work.phase, at_work.steps, at_work.title) == ("working", 1, "alpha")
+    assert 0 < at_work.use < at_work.window == 8_000
+    arrived = len(family.told(Arriving))
+    family.tools.gate.set()
+    await family.idle()
+    moves = family.moves(child)
+    assert [one.phase for one in moves[-3:]] == ["thinking", "thinking", "done"]
+    assert moves[-1].steps == 2
+    assert moves[-1].use > at_work.use
+    assert "".join(one.text for one in family.told(Arriving)[arrived:]) == "Done."
+    assert len(moves) == len(set(moves)), "what does not change is not told again"
+
+
+async def test_windows_are_apart() -> None:
+    """No word of the parent is sent for a subagent, and of a subagent only its last words for the parent."""
+    family = Family(
+        {
+            PARENT: in_turn(
+                called(("say", {"text": "parents-output"}), text="parents-words", key="p"),
+                called(("delegate", {"task": "alpha"})),
+                said("All done."),
+            ),
+            "alpha": in_turn(
+                called(("say", {"text": "childs-output"}), text="childs-words", key="k"), said("the result")
+            ),
+        }
+    )
+    await family.begin()
+    await family.talk.run(PARENT)
+    await family.talk.run("And now?")
+    await family.sound()
+    parents, childs = words_in(family.requests(PARENT)), words_in(family.requests("alpha"))
+    assert "childs-" not in parents
+    assert "the result" in parents
+    assert "parents-" not in childs
+    assert PARENT not in childs
+    first = family.requests("alpha")[0]
+    assert [one.role for one in first.messages] == ["system", "user"]
+    assert valid(family.model.requests)
+
+
+async def test_a_policy_of_its_own_acts() -> None:
+    """With the same outputs in both windows the subagent's are swept, and the parent's are not."""
+    outputs = [
+        called(("say", {"text": "words " * 40, "times": 3}), text="On.", key=f"k{step}") for step in range(6)
+    ]
+    family = Family(
+        {PARENT: in_turn(*outputs, called(("delegate", {"task": "alpha"}))), "alpha": in_turn(*outputs)},
+        PROFILES["off"],
+    )
+    family.delegating.policy = SWEEPING
+    await family.begin()
+    await family.talk.run(PARENT)
+    (child,) = await family.children()
+    sweeps = [one for one in await family.log(child) if isinstance(one.event, SweepMade)]
+    assert sweeps
+    assert family.events(SweepMade) == []
+    assert any("[CACHED]" in text for text in answers_of(family.requests("alpha")[-1]))
+    assert not any("[CACHED]" in text for text in answers_of(family.requests(PARENT)[-1]))
+    await family.sound()
+
+
+async def test_a_policy_that_is_not_given_is_the_rooms() -> None:
+    """What the person changes for the workspace holds for its subagents from the next step on."""
+    outputs = [called(("say", {"text": "words " * 40, "times": 3}), key=f"k{step}") for step in range(6)]
+    family = Family({PARENT: delegating("alpha"), "alpha": in_turn(called(("wait", {}), key="w-"), *outputs)})
+    await started(family, 1)
+    family.room.policy = SWEEPING
+    family.tools.gate.set()
+    await family.idle()
+    (child,) = await family.children()
+    assert [one for one in await family.log(child) if isinstance(one.event, SweepMade)]
+
+
+async def test_a_model_of_its_own_answers() -> None:
+    """The given model is asked, and its window counts; the parent's is asked for the parent alone."""
+    own = ScriptedModel(in_turn(said("By another.")), ModelInfo("test", "other", window=5_000, reserve=100))
+    family = Family({PARENT: delegating("alpha")})
+    family.delegating.model = own
+    await family.begin()
+    await family.talk.run(PARENT)
+    (child,) = await family.children()
+    assert family.requests("alpha") == []
+    assert len(own.requests) == 1
+    assert family.moves(child)[-1].window == 5_000
+    assert family.events(ToolAnswered)[0].text.startswith("By another.")
+
+
+async def test_a_large_result_goes_through_intake() -> None:
+    """Its preview stands in the parent's window; all of it is in the cache of the workspace."""
+    lines = [f"finding number {number} in module {number % 7}" for number in range(1_500)]
+    family = Family({PARENT: delegating("alpha"), "alpha": in_turn(said("\n".join(lines)))})
+    await family.begin()
+    await family.talk.run(PARENT)
+    (answer,) = family.events(ToolAnswered)
+    assert answer.form == "preview"
+    assert answer.tokens <= family.room.policy.preview_tokens
+    kept = (await family.store.get(answer.digest)).decode()
+    assert kept.startswith("\n".join(lines))
+    assert f"session {answer.subagent}" in kept
+    assert answer.subagent == (await family.children())[0]
+    await family.sound()
+
+
+async def test_what_it_cost_is_counted() -> None:
+    """Reported tokens where the provider reports them, else our own count."""
+    reported = Answer("Found.", usage=Usage(1_000, 20))
+    family = Family({"alpha": in_turn(called(("say", {}), key="k"), [reported])})
+    await family.begin()
+    result = await family.talk.subagents.run("alpha", title=" a  title\nin two lines ")
+    log = [one.event for one in await family.log(result.session)]
+    first = next(one for one in log if isinstance(one, AssistantSpoke))
+    assert first.usage is None
+    counted = first.estimate + first.tokens
+    assert result == SubagentResult(result.session, "Found.", 2, 1_020 + counted, "done")
+    assert counted > 0
+    assert Transcript(await family.log(result.session)).title == "a title in two lines"
+
+
+async def test_a_session_without_a_title_is_named_after_its_task() -> None:
+    """As a person's session is named after their first message."""
+    family = Family({})
+    await family.begin()
+    await family.talk.subagents.run("Find the callers of login().")
+    (one,) = await family.room.sessions(family.talk.session.id)
+    assert one.title == "Find the callers of login()."
+
+
+async def test_they_stay_out_of_the_list_and_can_be_opened() -> None:
+    """A room's sessions are those that a person began; a subagent's is there by its id."""
+    family = Family({PARENT: delegating("alpha", "beta")})
+    await family.begin()
+    await family.talk.run(PARENT)
+    assert [one.id for one in await family.room.sessions()] == [family.talk.session.id]
+    assert len(await family.store.sessions()) == 3
+    children = await family.children()
+    assert {one.parent for one in await family.room.sessions(family.talk.session.id)} == {
+        family.talk.session.id
+    }
+    opened = await family.room.open(children[0])
+    assert opened.session.transcript.parent == family.talk.session.id
+    assert await family.room.sessions(children[0]) == []
+
+
+async def test_one_that_is_looked_at_is_the_one_that_runs() -> None:
+    """Opened while it works it is the same conversation, is heard, and can be spoken to afterwards."""
+    family = Family({PARENT: delegating("alpha"), "alpha": waiting("alpha")})
+    await started(family, 1)
+    (child,) = await family.children()
+    opened = await family.room.open(child)
+    assert opened.running
+    family.tools.gate.set()
+    await family.idle()
+    assert not opened.running
+    assert "alpha found" in "".join(one.text for one in family.told(Arriving))
+    assert await family.room.open(child) is opened
+    told = family.moves(child)
+    assert (await opened.run("Tell me more.")).how == "done"
+    assert family.moves(child) == told, "what the person says there is not the parent's any more"
+    assert opened.session.log == await family.log(child)
+    await family.sound()
+
+
+async def test_its_questions_are_asked_at_the_parent() -> None:
+    """Two calls of one id wait side by side, each under an id of its own, and each is answered."""
+    asking = called(("ask", {"text": "child"}), ("say", {}), key="k")
+    family = Family({PARENT: delegating("alpha", "beta"), "alpha": in_turn(asking), "beta": in_turn(asking)})
+    await family.begin()
+    await family.talk.send(PARENT)
+    await family.when(lambda: len(family.talk.asks) == 2)
+    alpha, beta = await family.children()
+    first, second = family.talk.asks
+    assert first.call_id != second.call_id
+    assert {one.ask for one in family.told(CallWaiting)} == {first, second}
+    await family.when(lambda: family.tools.ran == ["k1", "k1"])
+    await family.when(lambda: family.moves(alpha)[-1].phase == family.moves(beta)[-1].phase == "waiting")
+    assert not family.talk.decide("k0", "once"), "no such call waits here"
+    assert family.talk.decide(first.call_id, "deny")
+    assert family.talk.decide(second.call_id, "once")
+    await family.idle()
+    assert family.talk.asks == []
+    decided = []
+    for child in (alpha, beta):
+        events = [one.event for one in await family.log(child)]
+        decided += [one.decision for one in events if isinstance(one, ApprovalGiven)]
+        assert [one.call_id for one in events if isinstance(one, ApprovalGiven)] == ["k0"]
+    assert sorted(decided) == ["deny", "once"]
+    assert family.events(ApprovalGiven) == []
+
+
+async def test_a_saved_rule_holds_for_them() -> None:
+    """Permissions are the workspace's."""
+    asking = in_turn(called(("ask", {}), key="k"))
+    family = Family({PARENT: in_turn(called(("ask", {}), key="p")), "alpha": asking})
+    await family.begin()
+    await family.talk.send(PARENT)
+    await family.when(lambda: family.talk.asks)
+    family.talk.decide("p0", "always")
+    await family.idle()
+    result = await family.talk.subagents.run("alpha")
+    given = [one.event for one in await family.log(result.session) if isinstance(one.event, ApprovalGiven)]
+    assert [(one.decision, one.rule) for one in given] == [("always", "ask: any")]
+
+
+async def test_there_are_none_of_their_own() -> None:
+    """They are not told of the tool; calling it, or going on with one by hand, is refused and says why."""
+    nested = in_turn(called(("delegate", {"task": "beta"}), ("say", {}), key="k"))
+    family = Family({PARENT: delegating("alpha"), "alpha": nested})
+    await family.begin()
+    await family.talk.run(PARENT)
+    (child,) = await family.children()
+    assert [spec.name for spec in family.requests("alpha")[0].tools] == ["say"]
+    assert [spec.name for spec in family.requests(PARENT)[0].tools] == ["say", "delegate"]
+    refused = answers_of(family.requests("alpha")[-1])[0]
+    assert refused.startswith("A subagent cannot start subagents.")
+    assert len(await family.store.sessions()) == 2
+    opened = await family.room.open(child)
+    with pytest.raises(ToolError, match="cannot start subagents"):
+        await opened.subagents.run("beta")
+    assert len(await family.store.sessions()) == 2
+
+
+async def test_a_task_is_needed() -> None:
+    """Nothing is begun for nothing."""
+    family = Family({})
+    await family.begin()
+    with pytest.raises(ToolError, match="no task"):
+        await family.talk.subagents.run("  ")
+    assert len(await family.store.sessions()) == 1
+
+
+async def test_it_is_told_what_it_is() -> None:
+    """Its system prompt is the workspace's with the subagents' own after it; the parent's is not changed."""
+    family = Family({PARENT: delegating("alpha")})
+    await family.begin()
+    await family.talk.run(PARENT)
+    systems = [family.requests(one)[0].messages[0].text for one in (PARENT, "alpha")]
+    assert systems == ["You are an agent.", "You are an agent.\n\nOnly your last words count."]
+
+
+def test_lists_of_other_versions_are_read() -> None:
+    """A summary of before has no parent and knows no ratio; one of later may know more."""
+    row = {"id": "s", "title": "t", "created": 5, "updated": 6, "messages": 2, "model": "a/b", "events": 4}
+    known = msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=SessionSummary)
+    assert (known.parent, known.ratios, known.events) == ("", {}, 4)
+    later = msgspec.msgpack.encode({**row, "parent": "p", "ratios": {"a/b": 1.25}, "of later": 1})
+    assert msgspec.msgpack.decode(later, type=SessionSummary).ratios == {"a/b": 1.25}
+
+
+def test_what_is_not_done_does_not_look_done() -> None:
+    """A result without words, or one that was cut off, is told as what it is."""
+    cut = SubagentResult("s" * 32, "", 1, 10, "interrupted").output
+    assert not cut.ok
+    assert b"stopped before it was done" in cut.content
+    assert b"1 model call]" in cut.content
+    assert SubagentResult("s" * 32, "Found.", 2, 10, "done").output.ok

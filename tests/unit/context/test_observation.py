@@ -1,0 +1,425 @@
+"""Observations: what is due, what may be placed, what is read, extracted and rendered."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context import distil, fold, observation
+from helix_desktop.context.distil import parse, quoted, refined
+from helix_desktop.context.errors import CompactionRefused
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Observation,
+    ObservationsMade,
+    Redone,
+    ToolAnswered,
+    Undone,
+    UserSpoke,
+)
+from helix_desktop.context.handover import UNSUPPORTED
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.record import record_of
+from helix_desktop.context.summary import whole
+from helix_desktop.context.transcript import FRAMING, OBSERVED_LABEL, Transcript
+from helix_desktop.context.validity import problems
+from tests.support.histories import Maker, histories, played
+from tests.support.rewritten import fold as fold_it
+from tests.support.rewritten import observe, place, rewritten
+
+SMALL = 300  # tokens of a window of which nearly everything is too much
+POLICY = PROFILES["balanced"]
+REPLACE = msgspec.structs.replace
+
+
+def talked(turns: int, steps: int = 3, size: int = 400) -> Maker:
+    """So many complete turns of so many steps each."""
+    maker = Maker(POLICY)
+    for turn in range(turns):
+        maker.user(f"Do task {turn}. Always use tabs.")
+        for step in range(steps):
+            maker.step(f"Step {step} of {turn}. It is so because of src/a{turn}.py.", 1)
+            maker.answer(0, f"{turn}.{step} line of output\n" * (size // 20))
+        maker.step("Done.", 0)
+    return maker
+
+
+def prepared(maker: Maker, reflect: bool = False) -> int:
+    """Observations of what is due, recorded; their seq."""
+    find = observation.reflection_due if reflect else observation.due
+    stretch = find(maker.transcript, POLICY, 1)
+    assert stretch is not None
+    return observe(maker, (stretch.after, stretch.upto), stretch.replaces)
+
+
+def in_force(transcript: Transcript) -> list[int]:
+    """The placings of the observations that stand in the window."""
+    return [one.seq for one in transcript.covers if isinstance(one.event, ObservationsMade)]
+
+
+@given(rewritten(), st.booleans())
+def test_a_stretch_is_closed_and_free(maker: Maker, by_hand: bool) -> None:
+    """It ends before the previous turn, its calls are answered, no handover or observations stand there."""
+    known = maker.transcript
+    stretch = observation.possible(known) if by_hand else observation.due(known, POLICY, SMALL)
+    if stretch is None:
+        return
+    items = known.between(stretch.after, stretch.upto)
+    previous = known.turns - 1 if known.turn_open else known.turns
+    assert items
+    assert all(item.turn < previous for item in items)
+    for number, item in enumerate(items):
+        if isinstance(item.event, AssistantSpoke):
+            answers = items[number + 1 : number + 1 + len(item.event.calls)]
+            assert all(isinstance(one.event, ToolAnswered) for one in answers)
+            assert len(answers) == len(item.event.calls)
+    assert not isinstance(items[0].event, ToolAnswered)
+    held = [one for one in known.covers if hasattr(one.event, "sections") or hasattr(one.event, "quoted")]
+    assert all(one.upto <= stretch.after or stretch.upto <= one.after for one in held)
+
+
+@given(rewritten(), st.booleans())
+def test_what_fits_can_be_placed_and_taken_back(maker: Maker, reflect: bool) -> None:
+    """In place the window is smaller and valid; undone it is what it was, and it is not placed again."""
+    known = maker.transcript
+    find = observation.reflection_due if reflect else observation.due
+    stretch = find(known, POLICY, 1)
+    if stretch is None:
+        return
+    made = observe(maker, (stretch.after, stretch.upto), stretch.replaces)
+    event = known.rewrites.observed[made]
+    stood = observation.standing(known, event.after, event.upto)
+    assert (observation.waiting(known) == made) == (stood > event.tokens)
+    if observation.waiting(known) != made:
+        return
+    before = maker.window()
+    seq = place(maker, made)
+    after = maker.window()
+    assert after.estimate < before.estimate + OBSERVED_LABEL + FRAMING
+    assert set(problems(after.request.messages)) <= set(problems(before.request.messages))
+    assert seq in in_force(known)
+    assert not set(stretch.replaces) & set(in_force(known))
+    maker.record(Undone(seq))
+    assert maker.window().request == before.request
+    assert observation.waiting(known) is None
+    maker.record(Redone(seq))
+    assert maker.window().request == after.request
+
+
+def test_what_is_due_ends_before_the_previous_turn() -> None:
+    """Everything older than the newest complete turn; nothing while it is under its share."""
+    maker = talked(4)
+    stretch = observation.due(maker.transcript, POLICY, SMALL)
+    assert stretch is not None
+    items = maker.transcript.between(stretch.after, stretch.upto)
+    assert {item.turn for item in items} == {1, 2, 3}
+    assert stretch.tokens == observation.standing(maker.transcript, stretch.after, stretch.upto)
+    assert observation.due(maker.transcript, POLICY, 100_000) is None
+    maker.user("And now?")
+    maker.step("Let me see.", 1)
+    assert observation.due(maker.transcript, POLICY, SMALL) == stretch
+
+
+def test_off_means_nothing_is_due() -> None:
+    """Neither observations nor reflections, in the profiles that have none."""
+    maker = talked(4)
+    for name in ("classic", "plain", "off"):
+        assert observation.due(maker.transcript, PROFILES[name], 1) is None
+        assert observation.reflection_due(maker.transcript, PROFILES[name], 1) is None
+
+
+def test_one_turn_is_never_observed() -> None:
+    """However long it is, and by hand neither."""
+    maker = played(30)
+    assert observation.due(maker.transcript, POLICY, 1) is None
+    assert observation.possible(maker.transcript) is None
+
+
+def test_one_at_a_time() -> None:
+    """While prepared ones wait nothing more is due; in place, the next stretch begins where they end."""
+    maker = talked(4)
+    made = prepared(maker)
+    assert observation.waiting(maker.transcript) == made
+    assert observation.due(maker.transcript, POLICY, 1) is None
+    place(maker, made)
+    assert observation.due(maker.transcript, POLICY, 1) is None
+    for _ in range(2):
+        maker.user("More.")
+        for step in range(4):
+            maker.step(f"Step {step}.", 1)
+            maker.answer(0, "line of output\n" * 20)
+        maker.step("Done.", 0)
+    stretch = observation.due(maker.transcript, POLICY, SMALL)
+    assert stretch is not None
+    first = maker.transcript.rewrites.observed[made]
+    assert maker.transcript.between(first.upto, stretch.after) == []
+
+
+def generations(maker: Maker, count: int) -> list[int]:
+    """So many generations of observations in place, one behind the other; their placings."""
+    found = []
+    for _ in range(count):
+        for _ in range(2):
+            maker.user("More.")
+            for step in range(5):
+                maker.step(f"Step {step}.", 1)
+                maker.answer(0, "line of output\n" * 20)
+            maker.step("Done.", 0)
+        found.append(place(maker, prepared(maker)))
+    return found
+
+
+def test_reflection() -> None:
+    """Due above its share; in place it stands for the former ones, undone they stand there again."""
+    maker = talked(1)
+    placed = generations(maker, 3)
+    assert in_force(maker.transcript) == placed
+    tokens = 3 * 60
+    assert observation.reflection_due(maker.transcript, POLICY, tokens * 2) is None
+    stretch = observation.reflection_due(maker.transcript, POLICY, tokens * 2 - 1)
+    assert stretch is not None
+    assert (stretch.tokens, stretch.replaces) == (tokens, tuple(placed))
+    made = prepared(maker, reflect=True)
+    seq = place(maker, made)
+    assert in_force(maker.transcript) == [seq]
+    assert observation.refinable(maker.transcript) is None
+    maker.record(Undone(seq))
+    assert in_force(maker.transcript) == placed
+    assert observation.waiting(maker.transcript) is None
+
+
+def test_a_reflection_whose_ground_is_gone_is_not_placed() -> None:
+    """When one of those that it refines was taken out, it would hide what the person wanted back."""
+    maker = talked(1)
+    placed = generations(maker, 2)
+    made = prepared(maker, reflect=True)
+    maker.record(Undone(placed[0]))
+    assert observation.waiting(maker.transcript) is None
+    maker.record(Redone(placed[0]))
+    assert observation.waiting(maker.transcript) == made
+
+
+def test_what_lies_between_is_not_refined_away() -> None:
+    """Raw history that was taken back parts the observations around it."""
+    maker = talked(1)
+    placed = generations(maker, 4)
+    maker.record(Undone(placed[1]))
+    stretch = observation.refinable(maker.transcript)
+    assert stretch is not None
+    assert stretch.replaces == tuple(placed[2:])
+
+
+def test_what_was_taken_back_is_observed_by_hand_only() -> None:
+    """The program leaves it alone, the person need not."""
+    maker = talked(5)
+    seq = place(maker, prepared(maker))
+    maker.record(Undone(seq))
+    assert observation.due(maker.transcript, POLICY, 1) is None
+    stretch = observation.possible(maker.transcript)
+    assert stretch is not None
+    assert {item.turn for item in maker.transcript.between(stretch.after, stretch.upto)} == {1, 2, 3, 4}
+
+
+def test_a_handover_supersedes_prepared_observations() -> None:
+    """What it covers needs no observations; undone, they fit again."""
+    maker = talked(5)
+    made = prepared(maker)
+    handover = maker.hand_over(0)
+    assert handover is not None
+    seq = maker.transcript.handover
+    assert seq is not None
+    assert observation.waiting(maker.transcript) is None
+    maker.record(Undone(seq[0]))
+    assert observation.waiting(maker.transcript) == made
+
+
+def test_they_must_be_shorter_than_what_they_stand_for() -> None:
+    """Folding meanwhile can make that untrue; then they are not placed."""
+    maker = talked(4)
+    made = prepared(maker)
+    event = maker.transcript.rewrites.observed[made]
+    seq = fold_it(maker, (event.after, event.upto), "truncate")
+    stands = observation.standing(maker.transcript, event.after, event.upto)
+    assert (observation.waiting(maker.transcript) == made) == (stands > event.tokens)
+    maker.record(Undone(seq))
+    assert observation.waiting(maker.transcript) == made
+
+
+def test_no_fold_reaches_across_an_edge() -> None:
+    """A note over the end of a stretch would keep the observations out: the run is split there."""
+    policy = REPLACE(POLICY, fold_after_steps=2, fold_least=0, protect_tokens=0)
+    maker = talked(8)
+    items = maker.transcript.items
+    edge = max(item.seq for item in items if item.turn < 4)
+    plain = fold.due(maker.transcript, policy, cold=True)
+    split = fold.due(maker.transcript, policy, cold=True, edges=(edge,))
+    assert any(one.after < edge < one.upto for one in plain)
+    assert not any(one.after < edge < one.upto for one in split)
+    assert {one.upto for one in split} >= {edge}
+    assert [split[0].after, split[-1].upto] == [plain[0].after, plain[-1].upto]
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("- (1) A fact [e4]", (1, "A fact", (4,))),
+        ("- (P3) A fact [e4, e5]", (3, "A fact", (4, 5))),
+        ("* P2: A fact [e5; e4].", (2, "A fact", (5, 4))),
+        ("1. [2] A fact", (2, "A fact", ())),
+        ("- A fact [e99]", (2, "A fact", ())),
+        ("- 3 files were changed [e4]", (2, "3 files were changed", (4,))),
+        (f"- (2) A fact {UNSUPPORTED}", (2, "A fact", ())),
+        ("- (2) A fact\n  that goes on [e4]", (2, "A fact that goes on", (4,))),
+    ],
+)
+def test_models_write_facts_differently(line: str, read: tuple[int, str, tuple[int, ...]]) -> None:
+    """Priority, words and sources are found; a number that begins a sentence is no priority."""
+    items = talked(2).transcript.items
+    (one,) = parse(f"Here they are:\n\n2026-01-01\n{line}\n", items)
+    assert (one.priority, one.text, one.sources) == read
+    times = {item.seq: item.at for item in items}
+    assert one.at == (max(times[seq] for seq in one.sources) if one.sources else max(times.values()))
+
+
+@pytest.mark.parametrize("text", ["", "I cannot do that.", "- ", "# Facts", "- [e4]"])
+def test_nonsense_is_refused(text: str) -> None:
+    """What names no fact is no observation."""
+    with pytest.raises(CompactionRefused):
+        parse(text, talked(2).transcript.items)
+
+
+@given(st.text(max_size=300))
+def test_any_answer_is_read_or_refused(text: str) -> None:
+    """Whatever a model writes, nothing else happens; facts are in the order of their dates."""
+    items = talked(1).transcript.items
+    try:
+        read = parse(text, items)
+    except CompactionRefused:
+        return
+    assert [one.at for one in read] == sorted(one.at for one in read)
+    assert all(one.text and one.priority in (1, 2, 3) for one in read)
+
+
+FACTS = st.lists(
+    st.builds(
+        Observation,
+        st.integers(0, 10**12),
+        st.integers(1, 3),
+        st.text(alphabet="abc xyz.,", min_size=1, max_size=40).map(str.strip).filter(bool),
+        st.lists(st.integers(2, 9), max_size=3, unique=True).map(tuple),
+    ),
+    min_size=1,
+    max_size=8,
+).map(tuple)
+
+
+def made_of(facts: tuple[Observation, ...]) -> ObservationsMade:
+    """Observations with these facts."""
+    return ObservationsMade(1, 9, facts, (), "", "d" * 64, 2, 60, 400, 8, "m")
+
+
+@given(FACTS)
+def test_what_is_rendered_can_be_read(facts: tuple[Observation, ...]) -> None:
+    """Priorities, words and sources come back; each fact without sources is marked."""
+    items = talked(2).transcript.items
+    text = observation.rendered(made_of(facts), Transcript())
+    facts_only = "\n".join(line for line in text.splitlines() if line.startswith("- "))
+    assert facts_only.count(UNSUPPORTED) == sum(not one.sources for one in facts)
+    read = parse(facts_only, items)
+    key = [(one.priority, one.text, one.sources) for one in read]
+    assert sorted(key) == sorted((one.priority, one.text, one.sources) for one in facts)
+
+
+@given(rewritten())
+def test_the_persons_words_are_quoted_by_event(maker: Maker) -> None:
+    """As many of the newest as fit, verbatim, in what stands in the window."""
+    items = maker.transcript.items
+    seqs = quoted(items, 40)
+    said = {item.seq: item.event for item in items if isinstance(item.event, UserSpoke)}
+    assert list(seqs) == sorted(seqs)
+    assert sum(said[seq].tokens for seq in seqs) <= 40
+    made = REPLACE(made_of((Observation(0, 1, "A fact"),)), quoted=seqs)
+    text = observation.rendered(made, maker.transcript)
+    assert all(f"e{seq} user: {said[seq].text}" in text for seq in seqs)
+
+
+@given(histories())
+def test_extracted_facts_are_sourced(maker: Maker) -> None:
+    """Without a model each fact names an event of the stretch, and is of its time."""
+    items = maker.transcript.items
+    times = {item.seq: item.at for item in items}
+    facts = distil.extracted(items)
+    assert facts
+    for one in facts:
+        assert one.sources
+        assert one.at == max(times[seq] for seq in one.sources)
+    assert [one.at for one in facts] == sorted(one.at for one in facts)
+
+
+def test_an_extract_keeps_what_matters() -> None:
+    """What was asked and wished first, then what was changed, run and failed."""
+    maker = talked(1)
+    base = ToolAnswered("c", "", "x", "d" * 64, 1, 1, 1)
+    maker.record(REPLACE(base, name="edit_file", target="src/login.py"))
+    maker.record(REPLACE(base, name="run_command", target="pytest", exit_code=1, ok=False))
+    facts = distil.extracted(maker.transcript.items)
+    told: dict[int, list[str]] = {one.priority: [] for one in facts}
+    for one in facts:
+        told[one.priority].append(one.text)
+    assert any("Do task 0" in text for text in told[1])
+    assert any("tabs" in text for text in told[1])
+    assert any("src/login.py" in text for text in told[2])
+    assert any("pytest" in text for text in told[2])
+    assert any("because of src/a0.py" in text for text in told[3])
+
+
+@given(st.lists(FACTS, min_size=1, max_size=4))
+def test_refined_without_a_model(generations: list[tuple[Observation, ...]]) -> None:
+    """Each fact once, about half of it at most, the vital ones last to go; at least one stays."""
+    every = [one for facts in generations for one in facts]
+    kept = refined([made_of(facts) for facts in generations])
+    assert kept
+    assert len({one.text for one in kept}) == len(kept)
+    assert {one.text for one in kept} <= {one.text for one in every}
+    assert len(kept) == 1 or sum(len(one.text) for one in kept) <= sum(len(one.text) for one in every) / 2
+    newest = {one.text: one for one in every}
+    gone = [(-one.priority, one.at) for one in newest.values() if one not in kept]
+    assert not gone or max(gone) <= min((-one.priority, one.at) for one in kept)
+
+
+def test_the_record_follows_what_stands_in_the_window() -> None:
+    """Observed stretches are told by their facts and the person's words, folded ones in brief."""
+    maker = talked(6, size=4_000)
+    place(maker, prepared(maker))
+    folded = [item for item in maker.transcript.items if item.turn == 6]
+    fold_it(maker, (folded[0].seq - 1, folded[-1].seq))
+    maker.user("And now?")
+    maker.step("Look.", 1)
+    maker.answer(0, "fresh output\n" * 100)
+    lines = [one.text for one in record_of(maker.transcript.items, maker.transcript.covers)]
+    observed = [line for line in lines if line.startswith("observed (")]
+    assert len(observed) == 4
+    assert "Fact from e2. [e2]" in observed[0]
+    assert sum(" user: Do task" in line for line in lines) == 6
+    outputs = [line for line in lines if " tool " in line]
+    assert len(outputs) == 4
+    assert all(len(line) < 200 for line in outputs[:3])
+    assert len(outputs[3]) > 1_000
+
+
+def test_requests_tell_what_is_known() -> None:
+    """The newest facts stand before a record; a refinement's record is the facts themselves."""
+    maker = talked(4)
+    place(maker, prepared(maker))
+    held = observation.in_place(maker.transcript.live())
+    assert len(held) == 1
+    record = record_of(maker.transcript.items[-6:])
+    text = whole(distil.observe_brief("Note.", record, held)).messages[1].text
+    assert text.startswith(f"{distil.OBSERVE}\nKnown already:\nobserved (3) 2025-10-09: Fact from e2. [e2]")
+    assert text.index("Known already:") < text.index("The messages to observe:")
+    text = whole(distil.refine_brief("Refine.", held)).messages[1].text
+    head, *facts = text.splitlines()
+    assert head == distil.REFINE
+    assert len(facts) == 1 + len(held[0].observations)
