@@ -12,8 +12,8 @@ from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context.errors import FormRefused
 from helix_desktop.context.event import Form, FormChosen, ToolAnswered
 from helix_desktop.context.extraction import Source
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item, PinnedCopy
-from helix_desktop.context.transcript import FRAMING
 from helix_desktop.context.window import output_text
 
 
