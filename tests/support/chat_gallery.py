@@ -209,11 +209,8 @@ def _rows_of_standings(head: str) -> list[Row]:
     ]  # fmt: skip
 
 
-def _rows_of_the_program(at: int) -> list[Row]:
+def _rewrites() -> list[Row]:
     return [
-        ApprovalRow(
-            "p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"
-        ),
         DividerRow(
             "d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, False, ("view", "diff", "undo")
         ),
@@ -268,6 +265,15 @@ def _rows_of_the_program(at: int) -> list[Row]:
             True,
             31,
         ),
+    ]
+
+
+def _rows_of_the_program(at: int) -> list[Row]:
+    return [
+        ApprovalRow(
+            "p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"
+        ),
+        *_rewrites(),
         DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
         DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
         DividerRow(
