@@ -22,6 +22,7 @@ from tests.support.histories import Maker, histories
 _HANDOVER = HandoverMade(0, 0, (), "", "", 0, 0, 0, 0, 0, "none", "by hand")
 _OBSERVED = ObservationsMade(0, 0, (), (), "", "", 0, 0, 0, 0, "none")
 _FOLDED = FoldMade(0, 0, "", 0, "", 0, 0, 0)
+_EVENTS: tuple[HandoverMade | ObservationsMade | FoldMade, ...] = (_HANDOVER, _OBSERVED, _FOLDED, _FOLDED)
 _RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
 
 
@@ -30,7 +31,7 @@ def covers(draw: st.DrawFn) -> list[Cover]:
     """Any covers at all, also some that could never come about."""
     found = []
     for seq in range(draw(st.integers(0, 12))):
-        event = draw(st.sampled_from((_HANDOVER, _OBSERVED, _FOLDED, _FOLDED)))
+        event = draw(st.sampled_from(_EVENTS))
         after = 0 if event is _HANDOVER else draw(st.integers(0, 30))
         found.append(Cover(100 + seq, after, after + draw(st.integers(0, 12)), event))
     return found
