@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy, edges_of, parted
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
-from helix_desktop.context.transcript import FRAMING, PINNED_LABEL, Transcript
+from helix_desktop.context.transcript import PINNED_LABEL, Transcript
 
 PHRASE = 8  # tokens that a call takes in a note, as measured on recorded sessions
 HEADER = 60  # tokens of a note's first line

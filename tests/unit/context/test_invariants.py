@@ -28,10 +28,11 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Request
 from helix_desktop.context.rows import rows_of
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.validity import problems, repair
 from helix_desktop.context.window import Projector, project
 from tests.support.histories import UNFOLDED, WORK, Maker, histories, policies, unfolded
