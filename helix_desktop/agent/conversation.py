@@ -32,6 +32,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.prompt import without_versions
+from helix_desktop.context.signs import whole
 from helix_desktop.context.tool import ApprovalAsk, Decision
 
 
@@ -125,7 +126,7 @@ class Conversation(ByHand):
         Raises StoreError when the waiting message could not be kept.
         """
         if self.running or self.session.transcript.queued:
-            await self.session.record(MessageQueued(text, tuple(attachments)))
+            await self.session.record(MessageQueued(whole(text), tuple(attachments)))
             self.resume()
             return
         self._begin(text, attachments)
@@ -138,7 +139,7 @@ class Conversation(ByHand):
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
         self._engine.opened.clear()
-        work = self._run(text, attachments, queued)
+        work = self._run(whole(text), attachments, queued)
         self._turn = self._scope.start(work, f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: self._engine.opened.set())
 
@@ -179,7 +180,7 @@ class Conversation(ByHand):
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""
-        await self.session.record(SessionRenamed(title))
+        await self.session.record(SessionRenamed(whole(title)))
 
     async def close(self) -> None:
         """End whatever runs, and wait for it; a turn that is cut off can be continued at the next start."""

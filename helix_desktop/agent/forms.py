@@ -12,8 +12,8 @@ from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context.errors import FormRefused
 from helix_desktop.context.event import Form, FormChosen, ToolAnswered
 from helix_desktop.context.extraction import Source
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item, PinnedCopy
-from helix_desktop.context.transcript import FRAMING
 from helix_desktop.context.window import output_text
 
 
@@ -81,7 +81,7 @@ class Forms:
         if made.refused:
             raise FormRefused("The extract was not taken.", made.refused, "Ask for less, or keep a preview.")
         took = max(0, self._clock() - began)
-        cost = (made.spent, made.cached, took, made.model)
+        cost = (made.spent, made.cached, took, made.model, made.fallback)
         return FormChosen(seq, "compact", made.text, made.tokens, asked, *cost)
 
     def _checked(self, item: Item, answer: ToolAnswered, chosen: FormChosen) -> tuple[FormChosen, ...]:

@@ -108,7 +108,7 @@ class IntakeGate:
                 return replace(one.preview, chosen="agent")
         began = self._clock()
         answer = await self._compact(one, choice.asked, deadline)
-        return replace(answer, asked=choice.asked, intake_ms=self._clock() - began)
+        return replace(answer, asked=choice.asked, intake_ms=max(0, self._clock() - began))
 
     async def _compact(self, one: Waiting, asked: str, deadline: float) -> ToolAnswered:
         """The extract, or the preview with the reason why there is none."""

@@ -72,20 +72,24 @@ class IntakeQuestion:
             return Chosen(nobody, note="There was no room to ask.")
         _, _, roles = self._settings()
         began = self._clock()
+
+        def took() -> int:
+            return max(0, self._clock() - began)
+
         try:
             async with asyncio.timeout_at(deadline):
                 said = await ask(roles.main, fork.request, self._counter)
         except TimeoutError:
             note = "The model did not choose in time."
-            return Chosen(nobody, fork.tokens, 0, self._clock() - began, note, late=True)
+            return Chosen(nobody, fork.tokens, 0, took(), note, late=True)
         except HelixError as error:
-            return Chosen(nobody, ms=self._clock() - began, note=error.what)
+            return Chosen(nobody, ms=took(), note=error.what)
         except Exception as error:
             log.warning("asking about large outputs failed unexpectedly", exc_info=True)
-            return Chosen(nobody, ms=self._clock() - began, note=f"{type(error).__name__}: {error}")
+            return Chosen(nobody, ms=took(), note=f"{type(error).__name__}: {error}")
         choices = parse_choices(said.text, fork.full)
         note = "" if all(one.chosen for one in choices) else "The model's answer named no form for it."
-        return Chosen(choices, said.tokens, said.cached, self._clock() - began, note)
+        return Chosen(choices, said.tokens, said.cached, took(), note)
 
     async def _fork(self, batch: Sequence[Waiting]) -> Fork | None:
         """The request as it would be sent, with previews as answers, and the question; None without room."""

@@ -14,9 +14,9 @@ from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.context.budget import ratio_of
 from helix_desktop.context.errors import CompactionRefused, ModelError, ModelNonsense, ModelOverflow
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
 from helix_desktop.context.summary import Brief, cut_down, merged, parts, whole
-from helix_desktop.context.transcript import FRAMING
 
 NO_MODEL = "no model (ledger and extracts)"
 T = TypeVar("T")

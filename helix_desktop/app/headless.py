@@ -26,7 +26,20 @@ from helix_desktop.app.voice import Voice, err, out
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing
-from helix_desktop.context.event import HandoverFailed, HandoverMade, Redone, SweepMade, Undone
+from helix_desktop.context.event import (
+    FoldMade,
+    FormChosen,
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 FAILED, TERMINATED = 1, 143  # exit codes
@@ -146,15 +159,44 @@ async def _verify(given: argparse.Namespace, room: Room) -> int:
     return FAILED if damaged else 0
 
 
+_REWRITES = (
+    HandoverMade,
+    HandoverFailed,
+    SweepMade,
+    FoldMade,
+    ObservationsMade,
+    ObservationsPlaced,
+    ObservationsFailed,
+    FormChosen,
+    Pinned,
+    Unpinned,
+    Undone,
+    Redone,
+)
+_TOLD = {
+    "handover-made": "handover: {messages} messages, {before} -> {after} tokens, {model}",
+    "handover-failed": "not handed over: {what}",
+    "sweep-made": "sweep: {saved} tokens saved",
+    "fold-made": "fold: {steps} steps in a note, {saved} tokens saved",
+    "observations-made": "observations: {messages} messages, {tokens} tokens, {model}",
+    "observations-placed": "observations of e{made} in place: {saved} tokens saved",
+    "observations-failed": "not observed: {what}",
+    "form-chosen": "output e{target} kept otherwise: {form}, {tokens} tokens",
+    "pinned": "pinned: e{target}",
+    "unpinned": "unpinned: e{target}",
+    "undone": "undone: e{target}",
+    "redone": "redone: e{target}",
+}
+
+
 def timeline(given: argparse.Namespace) -> int:
-    """The handovers, sweeps, undos and redos of a workspace, session by session."""
+    """Everything that was rewritten in a workspace, and undone, session by session."""
 
     async def work(_: Desk, room: Room) -> int:
-        kinds = (HandoverMade, HandoverFailed, SweepMade, Undone, Redone)
         found: list[dict[str, Any]] = []
         for session in await room.store.sessions():
             log = await room.store.events(session.id)
-            events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, kinds)]
+            events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, _REWRITES)]
             found.append({"session": session.id, "title": session.title, "events": events})
         if given.json:
             out(json.dumps(found, indent=1))
@@ -170,16 +212,9 @@ def _print_timeline(session: dict[str, Any]) -> None:
     out(f"{session['title']}  ({session['session'][:8]})")
     for recorded in session["events"]:
         event = recorded["event"]
-        text = {
-            "handover-made": "handover: {messages} messages, {before} -> {after} tokens, {model}",
-            "handover-failed": "not handed over: {what}",
-            "sweep-made": "sweep: {saved} tokens saved",
-            "undone": "undone: e{target}",
-            "redone": "redone: e{target}",
-        }[event["kind"]]
-        out(f"  e{recorded['seq']}  {text.format(**event)}")
+        out(f"  e{recorded['seq']}  {_TOLD[event['kind']].format(**event)}")
     if not session["events"]:
-        out("  nothing was swept or handed over yet")
+        out("  nothing was rewritten yet")
 
 
 def _in_room(given: argparse.Namespace, work: _Work) -> int:

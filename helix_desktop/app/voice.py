@@ -12,8 +12,10 @@ from helix_desktop.context.digest import size_text
 from helix_desktop.context.event import (
     AssistantSpoke,
     Event,
+    FoldMade,
     HandoverFailed,
     HandoverMade,
+    ObservationsPlaced,
     Recorded,
     SweepMade,
     ToolAnswered,
@@ -98,7 +100,11 @@ def _tell(event: Event) -> None:
             about = f"{answer.name} {answer.target}".rstrip()
             err(f"[{about}: {state}, {size_text(answer.size)}{stored}]")
         case SweepMade() as sweep:
-            err(f"[sweep: {len(sweep.masked)} outputs became markers, {sweep.saved} tokens saved]")
+            err(f"[sweep: {len(sweep.masked)} messages' content became markers, {sweep.saved} tokens saved]")
+        case FoldMade() as fold:
+            err(f"[fold: {fold.steps} steps became a note, {fold.saved} tokens saved]")
+        case ObservationsPlaced(saved=saved):
+            err(f"[observations took the place of what they cover, {saved} tokens saved]")
         case HandoverMade() as made:
             err(f"[handover: {made.messages} messages, {made.before} -> {made.after} tokens]")
         case HandoverFailed() as failed:

@@ -164,7 +164,7 @@ class FormChosen(Fact, frozen=True, tag="form-chosen"):
     """The person chose another shown form for the output recorded as `target`.
 
     For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
-    went in and out of `intake_model` in `intake_ms`.
+    went in and out of `intake_model` in `intake_ms`; `intake_note` says why it was not done the usual way.
     """
 
     target: int
@@ -176,6 +176,7 @@ class FormChosen(Fact, frozen=True, tag="form-chosen"):
     intake_cached: int = 0
     intake_ms: int = 0
     intake_model: str = ""
+    intake_note: str = ""
 
 
 class Pinned(Fact, frozen=True, tag="pinned"):

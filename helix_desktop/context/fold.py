@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy, edges_of, parted
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import CACHED_PRICE, REWRITE_PRICE, Sweep, resent
-from helix_desktop.context.transcript import FRAMING, PINNED_LABEL, Transcript
+from helix_desktop.context.transcript import PINNED_LABEL, Transcript
 
 PHRASE = 8  # tokens that a call takes in a note, as measured on recorded sessions
 HEADER = 60  # tokens of a note's first line
@@ -80,11 +81,7 @@ def _runs(transcript: Transcript, policy: Policy, edges: Sequence[int]) -> list[
     edges = (*edges, *edges_of(transcript.covers))
     runs: list[list[_Old]] = [[]]
     for entry in _old_entries(transcript, policy):
-        if (
-            not isinstance(entry, Item)
-            or entry.seq == newest
-            or (stay and any(one.after < entry.seq <= one.upto for one in stay))
-        ):
+        if not isinstance(entry, Item) or entry.seq == newest or _inside(entry.seq, stay):
             runs.append([])
         else:
             if runs[-1] and parted(runs[-1][-1].item.seq, entry.seq, edges):
@@ -168,11 +165,7 @@ def condense_due(
         count -= 1
         kept += transcript.shown_tokens(notes[count])
     stay = [one for one in _taken_back(transcript) if one.how == "condense"]
-    old = {
-        one.seq
-        for one in notes[:count]
-        if isinstance(one, Block) and not any(back.after < one.upto <= back.upto for back in stay)
-    }
+    old = {one.seq for one in notes[:count] if isinstance(one, Block) and not _inside(one.upto, stay)}
     found = [_condensed(transcript, policy, segment, window) for segment in _segments(transcript, old, edges)]
     best = max(found, key=lambda one: one.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None
@@ -187,14 +180,16 @@ def _is_older_word(entry: Entry, newest: int) -> bool:
     return isinstance(entry, Item) and isinstance(entry.event, UserSpoke) and entry.seq != newest
 
 
-def _segments(transcript: Transcript, old: set[int], edges: Sequence[int]) -> list[list[Entry]]:
-    """Stretches of these notes with nothing between them but older messages of the person."""
-    newest = _newest_user(transcript)
+def _segments(transcript: Transcript, old: set[int], edges: Sequence[int]) -> list[list[Item | Block]]:
+    """Stretches of these notes, with the messages between them that were too few for a note of their own."""
+    newest, stay = _newest_user(transcript), _taken_back(transcript)
     edges = (*edges, *edges_of(transcript.covers))
-    segments: list[list[Entry]] = [[]]
+    segments: list[list[Item | Block]] = [[]]
     for entry in transcript.live():
+        if isinstance(entry, PinnedCopy):
+            continue
         is_old = isinstance(entry, Block) and entry.seq in old
-        if not (is_old or _is_older_word(entry, newest)):
+        if not is_old and (isinstance(entry, Block) or entry.seq == newest or _inside(entry.seq, stay)):
             segments.append([])
             continue
         if segments[-1] and parted(_end(segments[-1][-1]), _end(entry), edges):
@@ -207,17 +202,15 @@ def _segments(transcript: Transcript, old: set[int], edges: Sequence[int]) -> li
     return [one for one in segments if one]
 
 
-def _end(entry: Entry) -> int:
-    return (
-        entry.upto
-        if isinstance(entry, Block)
-        else entry.item.seq
-        if isinstance(entry, PinnedCopy)
-        else entry.seq
-    )
+def _inside(seq: int, stretches: Iterable[FoldMade]) -> bool:
+    return any(one.after < seq <= one.upto for one in stretches)
 
 
-def _condensed(transcript: Transcript, policy: Policy, segment: list[Entry], window: int) -> Fold:
+def _end(entry: Item | Block) -> int:
+    return entry.upto if isinstance(entry, Block) else entry.seq
+
+
+def _condensed(transcript: Transcript, policy: Policy, segment: list[Item | Block], window: int) -> Fold:
     first, last = segment[0], segment[-1]
     assert isinstance(first, Block)  # a segment begins and ends with a note
     assert isinstance(last, Block)

@@ -8,9 +8,10 @@ from collections.abc import Container, Iterable, Sequence
 from helix_desktop.context.digest import handle
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import SECTIONS, Bullet, HandoverMade, Section, UserSpoke
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import LEGEND
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import Transcript
 
 TITLE = "[Conversation History Summary]"
 UNSUPPORTED = "(unsupported)"  # stands behind a sentence that names no source

@@ -16,8 +16,9 @@ from helix_desktop.context.event import (
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, Window
 
 RowKind = Literal[

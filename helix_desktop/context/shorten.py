@@ -24,24 +24,27 @@ class Shortened(msgspec.Struct, frozen=True):
 def shorten(call: ToolCall) -> Shortened | None:
     """The call with its large argument values as markers; None when it has none.
 
-    Strings are cached as they are, other values as their JSON; small keys stay verbatim. Arguments that are
-    no JSON object are cached whole.
+    Strings are cached as they are, other values as the JSON the model wrote; small ones stay verbatim. What
+    is no JSON object, or has much outside its values, is cached whole.
     """
     if len(call.arguments) <= LEAST_CHARS:
         return None
-    given = _object(call.arguments)
+    given = _values(call.arguments)
     if given is None:
-        text = marked(call.arguments)
-        return _shortened(call, {_WHOLE: text}, [call.arguments])
+        return _whole(call)
     kept: dict[str, Any] = {}
     taken: list[str] = []
     for key, value in given.items():
-        raw = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        text = _text(value)
         kept[key] = value
-        if len(raw) > LEAST_CHARS:
-            kept[key] = marked(raw)
-            taken.append(raw)
+        if len(text) > LEAST_CHARS:
+            kept[key] = marked(text)
+            taken.append(text)
     return _shortened(call, kept, taken) if taken else None
+
+
+def _whole(call: ToolCall) -> Shortened:
+    return _shortened(call, {_WHOLE: marked(call.arguments)}, [call.arguments])
 
 
 def marked(text: str) -> str:
@@ -57,9 +60,18 @@ def _shortened(call: ToolCall, kept: dict[str, Any], taken: list[str]) -> Shorte
     return Shortened(ShortCall(call.id, arguments, digests, sizes), tuple(taken))
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _values(text: str) -> dict[str, msgspec.Raw] | None:
+    """The values of a JSON object as they are written; None when more than these would be lost."""
     try:
-        given = msgspec.json.decode(text)
+        given = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        msgspec.json.decode(text)  # what is kept verbatim must be JSON that servers can read
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
-    return given if isinstance(given, dict) else None
+    around = len(text.encode()) - sum(len(bytes(value)) for value in given.values())
+    return given if around <= LEAST_CHARS else None  # else a key came twice, or is itself large
+
+
+def _text(value: msgspec.Raw) -> str:
+    data = bytes(value)
+    decoded: str = msgspec.json.decode(data) if data.startswith(b'"') else data.decode()
+    return decoded

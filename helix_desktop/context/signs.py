@@ -12,6 +12,18 @@ _BLANK_RANGES = (("\ufe00", "\ufe0d"), ("\ufff0", "\ufff8"), ("\U000e0000", "\U0
 _PLAIN = frozenset("\n\t")
 
 
+def whole(text: str) -> str:
+    """The text with its half characters joined or, where the other half is missing, replaced by U+FFFD.
+
+    A paste or a file name can bring them; no store could keep and no server could read them.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def is_hidden(sign: str) -> bool:
     """Whether a sign is unseen or steers others; line feed and tab are not."""
     if sign.isascii():

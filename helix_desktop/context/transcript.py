@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Set
 from copy import copy
@@ -30,62 +29,24 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.history import FRAMING, History
 from helix_desktop.context.layout import Cover, Entry, Item, PinnedCopy, arrange, covers_of, in_force
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.rewrites import Rewrite, Rewrites
 
-FRAMING = 4  # tokens that a wire format adds to each message, and to each call
 PINNED_LABEL = 24  # tokens of the line above a pinned output
 OBSERVED_LABEL = 70  # tokens of the line above the observations
 
 
-def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Tokens of a message in its full shown form, framing included."""
-    match event:
-        case UserSpoke(tokens=tokens, attachments=attachments):
-            return tokens + sum(one.tokens for one in attachments) + FRAMING
-        case AssistantSpoke(tokens=tokens, calls=calls):
-            return tokens + FRAMING * (1 + len(calls))
-        case ToolAnswered(tokens=tokens):
-            return tokens + FRAMING
-
-
-def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Tokens that its markers save of a message as it came; 0 when it can have none."""
-    match event:
-        case ToolAnswered(digest=digest) if digest:
-            return event.tokens - event.marker_tokens
-        case AssistantSpoke(short=short) if short:
-            return event.tokens - event.short_tokens
-    return 0
-
-
-def words_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Tokens of what a message says in words: all of the person's, the agent's without its calls, about."""
-    match event:
-        case UserSpoke(tokens=tokens):
-            return tokens
-        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
-            called = sum(len(call.name) + len(call.arguments) for call in calls)
-            return tokens * len(text) // max(1, len(text) + called)
-    return 0
-
-
-def _seq(item: Item) -> int:
-    return item.seq
-
-
-class Transcript:
+class Transcript(History):
     """The state of a session after its events so far; only `apply` changes it."""
 
     def __init__(self, events: Iterable[Recorded] = ()) -> None:
+        super().__init__()
         self.title, self.parent = "", ""
         self.created = 0
         self.last_seq = 0
         self.last_at = 0
-        self.items: list[Item] = []
-        self.steps = 0
-        self.turns = 0
         self.turn_open = False
         self.open_calls: dict[str, ToolCall] = {}
         self.held: dict[str, ToolAnswered] = {}
@@ -99,10 +60,6 @@ class Transcript:
         self.failures = 0
         self.last_observation_at = 0
         self.observation_failures = 0
-        self.users: list[Item] = []
-        self._seqs: list[int] = []
-        self._cumulative: list[int] = []
-        self._beyond: dict[tuple[int, int], int] = {}
         self._live: list[Entry] = []
         self._covers: list[Cover] = []
         for recorded in events:
@@ -170,25 +127,7 @@ class Transcript:
                 if recalled:
                     self.recalls[recalled] += 1
                     self.newest_recall[recalled] = recorded.seq
-        tokens = tokens_of(event)
-        cumulative = (self._cumulative[-1] if self._cumulative else 0) + tokens
-        item = Item(
-            recorded.seq,
-            recorded.at,
-            self.steps,
-            self.turns,
-            event,
-            tokens,
-            cumulative,
-            saving_of(event),
-            words_of(event),
-        )
-        self.items.append(item)
-        if isinstance(event, UserSpoke):
-            self.users.append(item)
-        self._seqs.append(recorded.seq)
-        self._cumulative.append(cumulative)
-        self._live.append(item)
+        self._live.append(self._append(recorded, event))
 
     def _rewrite(self, recorded: Recorded, rewrite: Rewrite) -> None:
         self.rewrites.apply(recorded.seq, rewrite)
@@ -256,42 +195,9 @@ class Transcript:
         """The covers in force, in the order of what they cover."""
         return tuple(self._covers)
 
-    def position(self, seq: int) -> int:
-        """How many items lie at or before `seq`."""
-        return bisect_right(self._seqs, seq)
-
-    def item(self, seq: int) -> Item | None:
-        """The message recorded as `seq`, if that event is one."""
-        at = self.position(seq) - 1
-        return self.items[at] if at >= 0 and self.items[at].seq == seq else None
-
-    def between(self, after: int, upto: int) -> list[Item]:
-        """The messages behind `after`, up to and with `upto`, whatever covers them."""
-        return self.items[self.position(after) : self.position(upto)]
-
-    def users_between(self, after: int, upto: int) -> list[Item]:
-        """The person's messages behind `after`, up to and with `upto`."""
-        first = bisect_right(self.users, after, key=_seq)
-        return self.users[first : bisect_right(self.users, upto, key=_seq)]
-
     def live(self) -> list[Entry]:
         """What stands in the window, one by one, in order. Not to be changed."""
         return self._live
-
-    def step_beyond(self, item: Item, tokens: int) -> int | None:
-        """The model call at which `tokens` tokens lay behind an item; None while fewer do."""
-        known = self._beyond.get((item.seq, tokens))
-        if known is None:
-            at = bisect_left(self._cumulative, item.cumulative + tokens)
-            if at == len(self.items):
-                return None
-            known = self._beyond[item.seq, tokens] = self.items[at].step
-        return known
-
-    @property
-    def total(self) -> int:
-        """Tokens of everything that was ever said, in full."""
-        return self._cumulative[-1] if self._cumulative else 0
 
     def shown_tokens(self, entry: Entry) -> int:
         """Tokens of an entry in the form that stands in the window now, framing included.

@@ -15,10 +15,11 @@ from helix_desktop.context.event import (
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import Transcript
 
 NO_OUTPUT = "(no output)"
 
@@ -136,7 +137,11 @@ def in_call_order(entries: list[Entry]) -> list[Entry]:
 def _placed(answers: list[Item], places: dict[str, int]) -> list[Item]:
     if len(answers) < 2:  # noqa: PLR2004 - one is in order
         return answers
-    return sorted(answers, key=lambda one: places.get(one.event.call_id, len(places)))  # type: ignore[union-attr]
+    return sorted(answers, key=lambda one: places.get(_call_of(one), len(places)))
+
+
+def _call_of(item: Item) -> str:
+    return item.event.call_id if isinstance(item.event, ToolAnswered) else ""
 
 
 def message_of(entry: Entry, transcript: Transcript) -> Message:

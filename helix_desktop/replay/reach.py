@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from helix_desktop.context.errors import DigestUnknown
+from helix_desktop.context.index import HEAD
 from helix_desktop.context.message import Message
 from helix_desktop.replay.trajectory import parsed
 
@@ -148,12 +149,23 @@ def measure_reach(
 
 
 def _arguments(request: Iterable[Message], originals: Originals, fetched: set[bytes]) -> tuple[int, int]:
-    """The bytes of the texts in all calls' arguments; those that stand in their call, or were fetched."""
+    """The bytes of the texts in all calls' arguments; those that stand in their call, or were fetched.
+
+    An index entry tells each call with its arguments, so that small ones are read there.
+    """
     here = {call.id: values(call.arguments) for message in request for call in message.calls}
+    told = b"\n".join(content for content in fetched if content.startswith(HEAD.encode()))
     total = reachable = 0
     for call_id, (whole, *texts) in originals.calls.items():
+        in_call = here.get(call_id, ())
+        at_once = whole in fetched or whole in told
         for text in texts or [whole]:
             total += len(text)
-            if text in here.get(call_id, ()) or text in fetched or whole in fetched:
+            if at_once or text in in_call or text in fetched or _spelled(text) in told:
                 reachable += len(text)
     return total, reachable
+
+
+def _spelled(text: bytes) -> bytes:
+    """A text as it stands inside JSON."""
+    return msgspec.json.encode(text.decode("utf-8", "replace"))

@@ -132,16 +132,16 @@ async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: C
 
 
 async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
-    for number in range(8):
-        (cli.project / f"{number}.txt").write_text(f"{number} and some words to be read\n" * 150)
-    left = list(range(8))
+    (cli.project / "notes.txt").write_text("some words to be read\n")
+    left = list(range(9))
 
-    def read_on(request: dict[str, object]) -> Reply:
+    def talk_on(request: dict[str, object]) -> Reply:
         if "tools" not in request:
             return error(400, "no summaries here")
-        return Stream(Call("read_file", f'{{"path": "{left.pop(0)}.txt"}}')) if left else say("Read.")
+        words = f"{left.pop(0)} and many words because it is so\n" * 100 if left else ""
+        return Stream(Text(words), Call("read_file", '{"path": "notes.txt"}')) if words else say("Read.")
 
-    async with ChatServer(read_on) as server:
+    async with ChatServer(talk_on) as server:
         ran = await cli.at_server(server.base_url, "Read.", "--window", "8000")
     assert ran.code == 0, ran
     (session,) = (await cli("timeline", "--workspace", "ws", "--json")).json

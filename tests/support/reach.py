@@ -129,9 +129,8 @@ def _lost_words(seq: int, spoke: AssistantSpoke, stands: bool, found: Reach) -> 
         missing.append(f"words e{seq}")
     short = {one.call_id for one in spoke.short}
     called = found.words.get((seq, "call"), [])
-    for call in spoke.calls:
-        if call.id not in short and f"{call.name} {call.arguments}" not in called:
-            missing.append(f"call e{seq}")
+    left = (call for call in spoke.calls if call.id not in short)
+    missing += [f"call e{seq}" for call in left if f"{call.name} {call.arguments}" not in called]
     return missing
 
 

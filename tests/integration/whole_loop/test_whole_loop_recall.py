@@ -25,7 +25,7 @@ SECTIONS = (
     "User Preferences",
 )
 HASH = re.compile(r'recall_cached_content\("([0-9a-f]{64})"\)')
-FORMER = re.compile(r"^([0-9a-f]{64}) the index of what came before", re.MULTILINE)
+FORMER = re.compile(r"^([0-9a-f]{64}) the index of everything before", re.MULTILINE)
 
 
 def fill(root: Path) -> bytes:

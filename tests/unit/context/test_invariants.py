@@ -28,10 +28,11 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Request
 from helix_desktop.context.rows import rows_of
-from helix_desktop.context.transcript import FRAMING, Transcript
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.validity import problems, repair
 from helix_desktop.context.window import Projector, project
 from tests.support.histories import UNFOLDED, WORK, Maker, histories, policies, unfolded
@@ -174,7 +175,7 @@ def saving(transcript: Transcript, item: Item) -> int:
 
 @given(histories())
 def test_5_masked_is_a_state(maker: Maker) -> None:
-    """Nothing is swept while it is a marker or pinned; each marker saves enough; a sweep says what it saved."""
+    """Nothing is swept while it is a marker or pinned; each marker saves enough; a sweep says how much."""
     transcript = Transcript()
     for recorded in maker.log:
         if isinstance(recorded.event, SweepMade):
@@ -204,10 +205,10 @@ def test_5_what_is_pinned_or_recalled_often_stays(maker: Maker) -> None:
     assert not often & set(due.masked if due else ())
     texts = [message.text for message in maker.window().request.messages]
     for seq in transcript.rewrites.pinned:
-        item = transcript.item(seq)
-        assert item is not None
+        output = transcript.item(seq)
+        assert output is not None
         chosen = transcript.rewrites.forms.get(seq)
-        text = chosen.text if chosen else getattr(item.event, "text", "")
+        text = chosen.text if chosen else getattr(output.event, "text", "")
         assert not text.strip() or any(one == text or one.endswith(f"\n{text}") for one in texts)
 
 
@@ -258,7 +259,7 @@ def test_6_no_rewrite_of_the_program_makes_the_window_larger(maker: Maker) -> No
 
 @given(histories())
 def test_9_gauge_rows_and_trigger_use_one_number(maker: Maker) -> None:
-    """The rows name each message once and add up to the estimate; the gauge and the trigger share a window."""
+    """The rows name each message once and add up to the estimate; gauge and trigger share a window."""
     window = maker.window()
     rows = rows_of(window, maker.transcript, maker.frame)
     assert window.estimate == sum(row.tokens for row in rows)

@@ -20,10 +20,11 @@ from helix_desktop.context.event import (
     UserSpoke,
 )
 from helix_desktop.context.handover import UNSUPPORTED
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.record import record_of
 from helix_desktop.context.summary import whole
-from helix_desktop.context.transcript import FRAMING, OBSERVED_LABEL, Transcript
+from helix_desktop.context.transcript import OBSERVED_LABEL, Transcript
 from helix_desktop.context.validity import problems
 from tests.support.histories import Maker, histories, played
 from tests.support.rewritten import fold as fold_it

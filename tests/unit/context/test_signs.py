@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.signs import first_hidden, is_hidden, revealed, revealed_name
+from helix_desktop.context.signs import first_hidden, is_hidden, revealed, revealed_name, whole
 
 HIDDEN = (
     "\0\x1b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u200b\u2028\u202e\u2066\u2800\u3164\ufe00\ufeff\U000e0041"
@@ -28,3 +28,16 @@ def test_words_of_all_languages_stand_as_they_are(text: str) -> None:
 def test_nothing_hidden_is_left(text: str) -> None:
     assert not any(map(is_hidden, revealed(text)))
     assert not set("\n\t") & set(revealed_name(text))
+
+
+@given(st.text(st.characters(codec=None)))
+def test_a_text_made_whole_can_be_stored_and_stays_as_it_was_where_it_could_be(text: str) -> None:
+    made = whole(text)
+    made.encode()
+    assert whole(made) == made
+    if not any("\ud800" <= sign <= "\udfff" for sign in text):
+        assert made == text
+
+
+def test_halves_that_belong_together_are_joined() -> None:
+    assert whole("a \ud83d\ude00 b \ud83d c") == "a 😀 b \ufffd c"

@@ -1,0 +1,113 @@
+"""The history: a session's messages in order, found by event, by turn and by tokens."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from helix_desktop.context.event import AssistantSpoke, Recorded, ToolAnswered, UserSpoke
+from helix_desktop.context.layout import Item
+
+FRAMING = 4  # tokens that a wire format adds to each message, and to each call
+
+
+def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens of a message in its full shown form, framing included."""
+    match event:
+        case UserSpoke(tokens=tokens, attachments=attachments):
+            return tokens + sum(one.tokens for one in attachments) + FRAMING
+        case AssistantSpoke(tokens=tokens, calls=calls):
+            return tokens + FRAMING * (1 + len(calls))
+        case ToolAnswered(tokens=tokens):
+            return tokens + FRAMING
+
+
+def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens that its markers save of a message as it came; 0 when it can have none."""
+    match event:
+        case ToolAnswered(digest=digest) if digest:
+            return event.tokens - event.marker_tokens
+        case AssistantSpoke(short=short) if short:
+            return event.tokens - event.short_tokens
+    return 0
+
+
+def words_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens of what a message says in words: all of the person's, the agent's without its calls, about."""
+    match event:
+        case UserSpoke(tokens=tokens):
+            return tokens
+        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
+            called = sum(len(call.name) + len(call.arguments) for call in calls)
+            return tokens * len(text) // max(1, len(text) + called)
+    return 0
+
+
+def _seq(item: Item) -> int:
+    return item.seq
+
+
+class History:
+    """The messages of a session; only `_append` adds one."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.users: list[Item] = []
+        self.steps = 0
+        self.turns = 0
+        self._seqs: list[int] = []
+        self._cumulative: list[int] = []
+        self._beyond: dict[tuple[int, int], int] = {}
+
+    def _append(self, recorded: Recorded, event: UserSpoke | AssistantSpoke | ToolAnswered) -> Item:
+        tokens = tokens_of(event)
+        cumulative = self.total + tokens
+        item = Item(
+            recorded.seq,
+            recorded.at,
+            self.steps,
+            self.turns,
+            event,
+            tokens,
+            cumulative,
+            saving_of(event),
+            words_of(event),
+        )
+        self.items.append(item)
+        if isinstance(event, UserSpoke):
+            self.users.append(item)
+        self._seqs.append(recorded.seq)
+        self._cumulative.append(cumulative)
+        return item
+
+    def position(self, seq: int) -> int:
+        """How many items lie at or before `seq`."""
+        return bisect_right(self._seqs, seq)
+
+    def item(self, seq: int) -> Item | None:
+        """The message recorded as `seq`, if that event is one."""
+        at = self.position(seq) - 1
+        return self.items[at] if at >= 0 and self.items[at].seq == seq else None
+
+    def between(self, after: int, upto: int) -> list[Item]:
+        """The messages behind `after`, up to and with `upto`, whatever covers them."""
+        return self.items[self.position(after) : self.position(upto)]
+
+    def users_between(self, after: int, upto: int) -> list[Item]:
+        """The person's messages behind `after`, up to and with `upto`."""
+        first = bisect_right(self.users, after, key=_seq)
+        return self.users[first : bisect_right(self.users, upto, key=_seq)]
+
+    def step_beyond(self, item: Item, tokens: int) -> int | None:
+        """The model call at which `tokens` tokens lay behind an item; None while fewer do."""
+        known = self._beyond.get((item.seq, tokens))
+        if known is None:
+            at = bisect_left(self._cumulative, item.cumulative + tokens)
+            if at == len(self.items):
+                return None
+            known = self._beyond[item.seq, tokens] = self.items[at].step
+        return known
+
+    @property
+    def total(self) -> int:
+        """Tokens of everything that was ever said, in full."""
+        return self._cumulative[-1] if self._cumulative else 0

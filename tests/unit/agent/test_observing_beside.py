@@ -1,0 +1,224 @@
+"""Observing while other things happen: messages, handovers, undo, a stop, a restart (CONTEXT.md 3.5)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.context.distil import REFINE
+from helix_desktop.context.event import (
+    FoldMade,
+    FormChosen,
+    MessageQueued,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+    Pinned,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.context.message import Request, TextArrived
+from helix_desktop.context.observation import TITLE
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.agent_rig import Rig
+from tests.support.observing_rig import AT_ONCE, LATE, PLAIN, go_on, shown, talked, working
+from tests.support.scripted_model import OBSERVATIONS, Play, Script, ScriptedModel, called, in_turn, said
+
+WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
+
+
+async def test_nothing_is_blocked_while_they_are_written() -> None:
+    """Messages are sent and wait, edits are made, a turn is stopped; then they are recorded and fit."""
+    gate = asyncio.Event()
+    rig = await talked(1, LATE, lambda _: [TextArrived("- (1)"), gate, *said(OBSERVATIONS)])
+    loud = called(("say", {"times": 700}), key="loud")
+    rig.model.script = in_turn(loud, said("Done."))
+    await rig.talk.run("Say a lot.")
+    rig.model.script = working()
+    await rig.talk.run("Think once more.")
+    await rig.when(lambda: rig.model.observing_requests)
+    assert (await rig.talk.run("Meanwhile?")).how == "done"
+    items = rig.talk.session.transcript.items
+    output = next(one.seq for one in items if isinstance(one.event, ToolAnswered) and one.tokens > 1_000)
+    await rig.talk.rename("Another title")
+    await rig.talk.pin(output)
+    await rig.talk.choose_form(output, "preview")
+    rig.model.script = lambda _: called(("wait", {}), key=f"s{len(rig.model.requests)}-")
+    await rig.talk.send("Wait.")
+    await rig.tools.started.wait()
+    await rig.talk.send("And then this.")
+    await rig.talk.stop()
+    assert rig.events(ObservationsMade) == []
+    gate.set()
+    await rig.talk.settle()
+    assert len(rig.events(ObservationsMade)) == 1
+    assert rig.events(ObservationsFailed) == []
+    assert rig.events(TurnEnded)[-1].how == "stopped"
+    assert [one.text for one in rig.events(MessageQueued)] == ["And then this."]
+    assert (len(rig.events(Pinned)), len(rig.events(FormChosen))) == (1, 1)
+    rig.model.script = working(20)
+    rig.talk.resume()
+    await rig.idle()
+    assert [one.text for one in rig.events(UserSpoke)][-1] == "And then this."
+    rig.talk.observe()
+    await rig.talk.settle()
+    assert TITLE in shown(rig)
+    assert "[Pinned output, for reference: say]" in shown(rig)
+    await rig.sound()
+
+
+async def test_a_handover_meanwhile() -> None:
+    """What was read is covered now: nothing is recorded but that it was tried."""
+    gate = asyncio.Event()
+    rig = await talked(3, LATE, lambda _: [gate, *said(OBSERVATIONS)])
+    for _ in range(5):
+        await rig.talk.run("Think once more.")
+    await rig.when(lambda: rig.model.observing_requests)
+    await rig.talk.commit_handover(await rig.talk.draft_handover())
+    gate.set()
+    await rig.talk.settle()
+    assert rig.events(ObservationsMade) == []
+    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    await rig.sound()
+
+
+async def test_an_undo_meanwhile() -> None:
+    """A reflection of what was taken back while it was written is dropped."""
+    gate, asked = asyncio.Event(), asyncio.Event()
+    policy = msgspec.structs.replace(AT_ONCE, reflect_at=0.05, ledger_tokens=0)
+    facts = "\n".join(f"- (2) Fact number {n} about src/app{n}.py [e3]" for n in range(30))
+
+    def observing(request: Request) -> Play:
+        if request.messages[-1].text.startswith(REFINE):
+            asked.set()
+            return [gate, *said("- (1) In one [e3]")]
+        return said(facts)
+
+    rig = Rig(ScriptedModel(working(), observing=observing), policy)
+    await rig.begin()
+    scope = TaskScope()
+    while not asked.is_set():
+        await rig.talk.run("Think.")
+        settled = scope.start(rig.talk.settle(), "settling")
+        await rig.when(lambda task=settled: task.done() or asked.is_set())
+    (first, *_) = [one.seq for one in rig.talk.session.log if isinstance(one.event, ObservationsPlaced)]
+    await rig.talk.undo(first)
+    gate.set()
+    await rig.talk.settle()
+    assert not any(one.reflection for one in rig.events(ObservationsMade))
+    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    await rig.sound()
+    await scope.close()
+
+
+async def test_cancelling_records_nothing() -> None:
+    """The call is closed, and another can be begun."""
+    gate = asyncio.Event()
+    rig = await talked(3, observing=lambda _: [gate, *said(OBSERVATIONS)])
+    log = list(rig.talk.session.log)
+    rig.talk.observe()
+    await rig.when(lambda: rig.model.observing_requests)
+    rig.talk.cancel_observation()
+    await rig.talk.settle()
+    assert rig.talk.session.log == log
+    gate.set()
+    rig.talk.observe()
+    await rig.talk.settle()
+    assert len(rig.events(ObservationsPlaced)) == 1
+    await rig.sound()
+
+
+async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
+    """While they are written the work goes on and is folded; their stretch stays whole."""
+    gate = asyncio.Event()
+    folding = msgspec.structs.replace(
+        LATE,
+        protect_steps=2,
+        protect_tokens=0,
+        fold_after_steps=2,
+        fold_least=0,
+        condense_at=0.0,
+        sweep_min=0,
+    )
+    rig = Rig(ScriptedModel(looking(), observing=lambda _: [gate, *said(OBSERVATIONS)]), LATE)
+    await rig.begin()
+    for _ in range(4):
+        await rig.talk.run("Look.")
+    await rig.when(lambda: rig.model.observing_requests)
+    rig.room.policy = folding
+    rig.clock.pass_s(10_000)
+    await rig.talk.run("Look again.")
+    await rig.talk.run("Look again.")
+    assert rig.events(FoldMade)
+    gate.set()
+    await rig.talk.settle()
+    (made,) = rig.events(ObservationsMade)
+    assert not any(one.after < made.upto < one.upto for one in rig.events(FoldMade))
+    await rig.sound()
+
+
+def looking() -> Script:
+    """A model that looks six times a turn, each time at a hundred words."""
+
+    def play(request: Request) -> Play:
+        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
+        if len(request.messages) - newest > 12:
+            return said("Done.")
+        return called(("say", {"times": 50}), text="so", key=f"k{len(request.messages)}-{newest}-")
+
+    return play
+
+
+async def test_a_handover_is_made_of_observations_too() -> None:
+    """Their facts stand in its request instead of what they cover, with the person's own words."""
+    rig = await talked(6, msgspec.structs.replace(PLAIN, handover_least_gain=0.0, ledger_tokens=0))
+    assert TITLE in shown(rig)
+    await go_on(rig, 1, 1_400)
+    await rig.talk.run("And now?")
+    await rig.talk.draft_handover()
+    text = rig.model.summary_requests[-1].messages[-1].text
+    assert "observed (1) 2025-06-15: The user wants it built [e3]" in text
+    assert "e3 user: Think. Never touch main." in text
+    assert "e4 assistant: " not in text
+
+
+@pytest.mark.parametrize("placed", [True, False])
+async def test_after_a_restart(tmp_path: Path, placed: bool) -> None:
+    """On disk: the same window, what waited waits, and the way back is there."""
+    rig = Rig(ScriptedModel(working()), AT_ONCE)
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    room = rig.new_room(store, AT_ONCE)
+    talk = await room.begin()
+    for _ in range(5 if placed else 4):
+        await talk.run("Think. Never touch main.")
+        await talk.settle()
+    request = talk.measure()[0].request
+    assert (TITLE in request.messages[1].text) == placed
+    identity, log = talk.session.id, list(talk.session.log)
+    await room.close()
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    room = rig.new_room(store, AT_ONCE)
+    again = await room.open(identity)
+    assert again.session.log == log
+    assert again.measure()[0].request == request
+    made = next(one.event for one in log if isinstance(one.event, ObservationsMade))
+    index = (await store.get(made.index)).decode()
+    output = next(
+        line.split()[0] for line in index.splitlines() if line[:1] != "e" and len(line.split()[0]) == 64
+    )
+    assert (await store.get(output)).startswith(b"ok")
+    await again.run("And now?")
+    assert TITLE in again.measure()[0].request.messages[1].text
+    await room.close()
+
+
+async def test_off_is_off() -> None:
+    """Nothing is observed by itself, and nothing is prepared."""
+    rig = await talked(6, msgspec.structs.replace(PLAIN, observe_at=0.0))
+    assert rig.model.observing_requests == []
+    assert rig.events(ObservationsFailed) == []

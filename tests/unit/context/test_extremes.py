@@ -1,0 +1,180 @@
+"""Content at the edges: nothing, very much, of one sign only, and what is no text at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.context.digest import digest_of, first_line
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.intake import preview
+from helix_desktop.context.message import ToolCall
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.shorten import LEAST_CHARS, shorten
+from helix_desktop.context.window import NO_OUTPUT
+from helix_desktop.providers.token_counter import TokenCounter
+from tests.support import rewriting
+from tests.support.histories import Maker
+from tests.support.linter import lint, lint_alternating
+from tests.support.reach import lost
+
+VOCABULARY = Path(__file__).parents[3] / "resources" / "tokenizers" / "o200k_base.tiktoken"
+MILLION = 1_000_000
+HUGE = {
+    "spaces": " " * MILLION,
+    "line feeds": "\n" * 200_000,
+    "one letter": "a" * MILLION,
+    "one sign of four bytes": "𝄞" * 200_000,
+    "nothing that shows": "\u200b\u2060\ufeff" * 100_000,
+    "one long line of data": msgspec.json.encode(list(range(120_000))).decode(),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_an_output_of_any_kind_goes_through_everything(name: str) -> None:
+    """Shown, previewed, swept, folded, handed over: each request is valid, and every byte comes back."""
+    text = HUGE[name]
+    maker = Maker(rewriting.eager(PROFILES["balanced"]))
+    maker.user("Look.")
+    maker.step("I look.", 2)
+    maker.answer(0, text)
+    maker.answer(0, text + "x", form="preview")
+    for number in range(3):
+        maker.step(f"More {number}.", 1)
+        maker.answer(0, "ok")
+    rewriting.sweep_all(maker, 2)
+    assert lost(maker) == []
+    rewriting.fold(maker)
+    assert lost(maker) == []
+    maker.hand_over(0)
+    maker.step("So.", 0)
+    assert lost(maker) == []
+    for sent in maker.sent:
+        assert lint(sent.request.messages) == []
+        assert lint_alternating(sent.request.messages) == []
+    assert maker.contents[digest_of(text.encode())] == text.encode()
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_preview_of_anything_keeps_its_budget(name: str) -> None:
+    """About the characters that its tokens may have, and one line at the end that leads to all of it."""
+    shown = preview(HUGE[name], "ab" * 32, 600)
+    assert len(shown) <= 600 * 4
+    assert shown.splitlines()[-1].startswith("[CACHED]")
+    assert len(first_line(HUGE[name])) <= 60
+
+
+async def test_a_million_spaces_are_counted() -> None:
+    """The vocabulary's own pattern would overflow on them; they are counted in pieces."""
+    counter = TokenCounter(VOCABULARY)
+    spaces, letters, both = await counter.count([" " * MILLION, "a" * MILLION, f"{' ' * MILLION}word"])
+    assert 0 < spaces <= MILLION // 8
+    assert 0 < letters <= MILLION // 2
+    assert spaces <= both <= spaces + 8
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "\t\r\n", "\u3000"])
+def test_an_empty_output_is_valid_in_every_form(text: str) -> None:
+    """No wire format takes an empty message: it is said that there was nothing."""
+    maker = Maker(PROFILES["balanced"])
+    maker.user("Look.")
+    maker.step("", 1)
+    maker.answer(0, text)
+    assert maker.window().request.messages[-1].text == NO_OUTPUT
+    target = rewriting.pin(maker, 0)
+    maker.step("Done.", 0)
+    maker.user("And?")
+    maker.step("Fine.", 0)
+    maker.user("So?")
+    maker.hand_over(0)
+    messages = maker.window().request.messages
+    assert target in maker.transcript.rewrites.pinned
+    assert (lint(messages), lint_alternating(messages), lost(maker)) == ([], [], [])
+
+
+ARGUMENTS = {
+    "a file": '{"path": "a.py", "content": %s}',
+    "an empty key": '{"": %s}',
+    "a list": '{"edits": [{"old": "x", "new": %s}], "n": 1.50, "big": 123456789012345678901234567890}',
+    "no object": "[%s]",
+    "no JSON": "*** Begin Patch\n%s",
+    "broken JSON": '{"content": %s',
+    "half a character": '{"content": "\\ud83d", "rest": %s}',
+    "the same key twice": '{"content": %s, "content": "short"}',
+    "numbers as written": '{"n": [1.50, 1e3, -0], "big": 123456789012345678901234567890, "text": %s}',
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_large_arguments_of_any_kind_can_be_read_back(name: str) -> None:
+    """As a marker a call is still one JSON object; what it stands for is stored byte for byte."""
+    body = msgspec.json.encode("def f():\n\treturn 'é\\u2028'\n" * 60).decode()
+    given = ARGUMENTS[name].replace("%s", body)
+    short = shorten(ToolCall("c", "write_file", given))
+    assert short is not None
+    assert isinstance(msgspec.json.decode(short.call.arguments), dict)
+    assert len(short.call.arguments) < 600
+    raw = given.partition('"edits": ')[2].partition(', "n"')[0] or given
+    texts = [text.encode("utf-8", "surrogatepass") for text in short.texts]
+    assert short.call.digests == tuple(map(digest_of, texts))
+    assert short.call.sizes == tuple(map(len, texts))
+    known = b"\n".join(texts)
+    assert given.encode() in known or msgspec.json.decode(body).encode() in known or raw.encode() in known
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_large_arguments_go_through_everything(name: str) -> None:
+    """Swept, folded and handed over with the rest of their step."""
+    body = msgspec.json.encode("x = 'é'\n" * 200).decode()
+    maker = Maker(rewriting.eager(PROFILES["balanced"]))
+    maker.user("Write.")
+    for number in range(4):
+        given = ARGUMENTS[name].replace("%s", body)
+        maker.step(f"I write {number}.", [maker.call(0, given, "write_file")])
+        maker.answer(0, "Wrote it.")
+    rewriting.sweep_all(maker, 2)
+    masked = [one.event for one in maker.transcript.items if one.seq in maker.transcript.masked]
+    assert any(isinstance(one, AssistantSpoke) for one in masked) or maker.transcript.covers
+    assert lost(maker) == []
+    rewriting.fold(maker)
+    maker.hand_over(0)
+    maker.step("Done.", 0)
+    assert lost(maker) == []
+    assert lint(maker.sent[-1].request.messages) == []
+
+
+def test_what_is_small_stays_as_the_model_wrote_it() -> None:
+    """Numbers, escapes and all: only the large value is replaced."""
+    body = msgspec.json.encode("x" * 900).decode()
+    small = r'"n": 1.50, "at": "src\/a.py", "flags": [1e3,  null], "big": 12345678901234567890123'
+    given = f'{{{small}, "new": {body}}}'
+    short = shorten(ToolCall("c", "edit_file", given))
+    assert short is not None
+    for part in ('"n":1.50', '"at":"src\\/a.py"', '"flags":[1e3,  null]', '"big":12345678901234567890123'):
+        assert part in short.call.arguments
+    assert short.texts == ("x" * 900,)
+
+
+@pytest.mark.parametrize("size", [LEAST_CHARS // 2, LEAST_CHARS - 30])
+def test_small_arguments_stay_as_they_are(size: int) -> None:
+    """A marker would save nothing."""
+    assert shorten(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode())) is None
+
+
+def test_many_outputs_of_one_step() -> None:
+    """Sixty calls side by side, their answers in any order, are one step through every rewrite."""
+    maker = Maker(rewriting.eager(PROFILES["balanced"]))
+    maker.user("Read everything.")
+    maker.step("All at once.", 60)
+    for number in range(60):
+        maker.answer(number * 7, f"file {number}\n" * 40)
+    for number in range(3):
+        maker.step(f"More {number}.", 1)
+        maker.answer(0, "ok")
+    rewriting.fold(maker)
+    assert lost(maker) == []
+    assert any(isinstance(one.event, ToolAnswered) for one in maker.transcript.items)
+    maker.step("Done.", 0)
+    assert lint(maker.sent[-1].request.messages) == []
