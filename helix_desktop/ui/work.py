@@ -15,6 +15,7 @@ from helix_desktop.agent.update import (
     CompactionMoved,
     Happened,
     IntakeMoved,
+    ObservationMoved,
     TurnChanged,
     Update,
 )
@@ -65,7 +66,7 @@ class Work(QObject):
         self.conversation: Conversation | None = None
         self.proposals: Sequence[str] = ()
         self._leave: Callable[[], None] = lambda: None
-        self._phase, self._intake = CompactionMoved("idle"), ""
+        self._phase, self._observing, self._intake = CompactionMoved("idle"), ObservationMoved("idle"), ""
         self.chat = ChatPresenter(screens.chat.model, self._finished, self._asked)
         self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
@@ -91,7 +92,7 @@ class Work(QObject):
         self._leave()
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
-        self._phase, self._intake = CompactionMoved("idle"), ""
+        self._phase, self._observing, self._intake = CompactionMoved("idle"), ObservationMoved("idle"), ""
         self._show_jobs()
         self._screens.timeline.set_running(None)
         self._window.banners.remove(_BREAKER)
@@ -113,6 +114,9 @@ class Work(QObject):
                 self.refresh_soon()
             case CompactionMoved() as moved:
                 self._show_phase(moved)
+            case ObservationMoved() as moved:
+                self._observing = moved
+                self._show_running()
             case IntakeMoved() as moved:
                 self._intake = moved.text
                 self._show_jobs()
@@ -237,21 +241,28 @@ class Work(QObject):
 
     def _show_phase(self, moved: CompactionMoved) -> None:
         self._phase = moved
-        card = self._running_card()
-        self._screens.timeline.set_running(card)
+        self._show_running()
+
+    def _show_running(self) -> None:
+        self._screens.timeline.set_running(self._running_card())
         self._show_jobs()
 
     def _show_jobs(self) -> None:
-        card, jobs = self._running_card(), []
-        if card is not None:
-            jobs.append(JobRow("compaction", f"Compacting · {card.phase}", None, True))
+        jobs = []
+        if self._phase.phase in _PHASES:
+            jobs.append(JobRow("compaction", f"Handing over · {_PHASES[self._phase.phase]}", None, True))
+        if self._observing.phase in _PHASES:
+            jobs.append(JobRow("observation", f"Observing · {_PHASES[self._observing.phase]}", None, True))
         if self._intake:
             jobs.append(JobRow("intake", self._intake, None, False))
         self._window.jobs.show_jobs(jobs)
 
     def _running_card(self) -> RunningCard | None:
-        phase = _PHASES.get(self._phase.phase)
-        return RunningCard(phase, self._phase.text) if phase else None
+        for moved, what in ((self._phase, "Handover"), (self._observing, "Observing")):
+            phase = _PHASES.get(moved.phase)
+            if phase is not None:
+                return RunningCard(phase, moved.text, what)
+        return None
 
     def _warn_if_stopped(self) -> None:
         self._window.banners.remove(_BREAKER)
@@ -262,7 +273,7 @@ class Work(QObject):
                     "warning",
                     "Handovers have stopped.",
                     f"{planner.BREAKER} in a row failed or would not have freed enough.",
-                    "Compact now, or go on: a request that does not fit is still made to fit, or refused.",
+                    "Hand over by hand, or go on: a request that does not fit is made to fit, or refused.",
                 )
             )
 
