@@ -18,8 +18,19 @@ from helix_desktop.workspaces.registry import Registry
 
 SAMPLES = ("tidewatch", "pagemill")
 DEMO_MODEL = "demo/offline"
-DEMO_POLICY = msgspec.structs.replace(PROFILES["lean"], handover_cooldown_s=5)
-"""The lean profile suits the demo model's small window; the short wait lets handovers follow each other."""
+DEMO_POLICY = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=8,
+    protect_tokens=48_000,
+    sweep_min=10_000,
+    sweep_max=24_000,
+    fold_after_steps=6,
+    fold_least=6_000,
+    observe_at=0.5,
+    observe_place_at=0.9,
+    handover_cooldown_s=5,
+)
+"""The demo model's window is small, and its work short: with these numbers every mechanism is seen in it."""
 _RULES = (Rule("run_command", ANY), Rule("write_file", ANY), Rule("edit_file", ANY))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,9 @@ from helix_desktop.app.sights import Sights
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, ObservationsPlaced, ToolAnswered
 from helix_desktop.context.layout import Item
+from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.workspaces.registry import SavedRules
@@ -27,7 +29,7 @@ _LONGEST_TURN_S = 120
 _TICK_S = 0.03
 _ASKED_IN = 2  # the task of the script in which an edit has to be approved for the picture
 _READING_S = 1.0  # a person reads an answer before they write again
-LEAST_CALLS, LEAST_HANDOVERS = 80, 2
+LEAST_CALLS, LEAST_FOLDS, LEAST_HANDOVERS = 80, 2, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,9 @@ class Tour:
             if self._every and number == _ASKED_IN:
                 self._let_ask(conversation)
             await self._say(ask)
+            await conversation.settle()
             if number == 0:
                 await self._album.take("chat-first-turn", ("dark",))
-        await conversation.settle()
 
     def _let_ask(self, conversation: Conversation) -> None:
         """Take the rule for edits away, so that the agent has to ask; the tour's answer saves it again."""
@@ -124,27 +126,42 @@ class Tour:
         known = conversation.session.transcript
         answers = answers_in(known.items)
         self._note("tool calls", len(answers) >= LEAST_CALLS, f"{len(answers)} in {known.turns} turns")
-        made = [one for one in known.rewrites.handovers.values() if one.trigger == "85 %"]
-        changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
-        self._note(
-            "handovers", len(made) >= LEAST_HANDOVERS, f"{len(made)} at 85 % of the window: {changes} tokens"
-        )
-        sweeps = list(known.rewrites.sweeps.values())
-        masked = sum(len(one.masked) for one in sweeps)
-        saved = sum(one.saved for one in sweeps)
-        self._note(
-            "sweeps", bool(sweeps), f"{len(sweeps)}: {masked} outputs became markers, {saved:,} tokens saved"
-        )
+        self._judge_rewrites(known)
         totals = await room.store.totals()
         sizes = f"{size_text(totals.size)}, {size_text(totals.stored_size)} on disk"
         self._note("outputs cached", totals.entries > 0, f"{totals.entries} entries, {sizes}")
         await self._judge_bytes(room, answers)
+        await self._judge_arguments(room, known)
         recalled = [one for one in answers if one.recalled and one.ok]
-        self._note("recalled by the agent", bool(recalled), f"{len(recalled)} times through its markers")
+        self._note("recalled by the agent", bool(recalled), f"{len(recalled)} times, by markers and indexes")
         unmanaged = sum(item.tokens for item in known.items)
         now = conversation.measure()[1].used
         text = f"{unmanaged:,} unmanaged, peak {self._peak:,}, now {now:,} tokens"
         self._note("window", self._peak < conversation.model.window, text)
+
+    def _judge_rewrites(self, known: Transcript) -> None:
+        """What was done to the window, each mechanism by itself."""
+        sweeps = list(known.rewrites.sweeps.values())
+        masked = [item for one in sweeps for seq in one.masked if (item := known.item(seq)) is not None]
+        steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
+        saved = sum(one.saved for one in sweeps)
+        noun = "step" if steps == 1 else "steps"
+        what = f"{len(masked) - steps} outputs and the arguments of {steps} {noun} became markers"
+        self._note("sweeps", bool(sweeps), f"{len(sweeps)}: {what}, {saved:,} tokens saved")
+        folds = list(known.rewrites.folds.values())
+        folded, freed = sum(one.steps for one in folds), sum(one.saved for one in folds)
+        text = f"{len(folds)}: {folded} steps became notes, {freed:,} tokens saved"
+        self._note("folds", len(folds) >= LEAST_FOLDS, text)
+        observed, placed = known.rewrites.observed.values(), known.rewrites.of(ObservationsPlaced).values()
+        facts, gone = sum(len(one.observations) for one in observed), sum(one.saved for one in placed)
+        text = (
+            f"{len(observed)} prepared with {facts} facts, {len(placed)} put in place, {gone:,} tokens saved"
+        )
+        self._note("observations", bool(placed), text)
+        made = [one for one in known.rewrites.handovers.values() if one.trigger == "85 %"]
+        changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
+        text = f"{len(made)} at 85 % of the window: {changes} tokens"
+        self._note("handovers", len(made) >= LEAST_HANDOVERS, text)
 
     async def _judge_bytes(self, room: Room, answers: list[ToolAnswered]) -> None:
         """Read every output back and compare it: by its digest, and with the log where it is whole there."""
@@ -164,18 +181,57 @@ class Tour:
         )
         self._note("byte for byte", good == len(stored), text)
 
+    async def _judge_arguments(self, room: Room, known: Transcript) -> None:
+        """Read every large argument back and look for it in the call that it was taken from."""
+        good = of = 0
+        for item in known.items:
+            if not isinstance(item.event, AssistantSpoke):
+                continue
+            given = {call.id: call.arguments for call in item.event.calls}
+            for short in item.event.short:
+                values = json.loads(given[short.call_id]).values()
+                for digest in short.digests:
+                    of += 1
+                    good += (await room.store.get(digest)).decode("utf-8", "replace") in values
+        self._note("arguments byte for byte", good == of > 0, f"{good} of {of} are those of their calls")
+
     async def _undo_and_redo(self, conversation: Conversation) -> None:
-        """Undo the last handover and redo it; the window must be what it was before each."""
-        last = max(conversation.session.transcript.rewrites.handovers)
-        handed_over = conversation.measure()[0]
-        self._shell.history.undo(last)
-        undone = await self._changed(conversation, handed_over)
-        await self._album.take("timeline-undone", ("dark",))
-        self._shell.history.redo(last)
+        """Undo the last rewrite of each kind and redo it; the window must be what it was before each."""
+        rewrites = conversation.session.transcript.rewrites
+        kinds = {"handover": rewrites.held_handovers, "sweep": rewrites.sweeps}
+        for name, made in kinds.items():
+            if not made:
+                self._note(f"{name} undone and redone", False, "there is none")
+                continue
+            await self._undo_one(conversation, name, max(made))
+        await self._undo_the_fold(conversation)
+
+    async def _undo_one(self, conversation: Conversation, name: str, seq: int) -> None:
+        before = conversation.measure()[0]
+        self._shell.history.undo(seq)
+        undone = await self._changed(conversation, before)
+        if name == "handover":
+            await self._album.take("timeline-undone", ("dark",))
+        self._shell.history.redo(seq)
         redone = await self._changed(conversation, undone)
-        text = f"{handed_over.estimate:,} -> {undone.estimate:,} -> {redone.estimate:,} tokens"
-        good = undone.estimate > handed_over.estimate and redone == handed_over
-        self._note("handover undone and redone", good, text)
+        text = f"{before.estimate:,} -> {undone.estimate:,} -> {redone.estimate:,} tokens"
+        good = undone.estimate > before.estimate and redone == before
+        self._note(f"{name} undone and redone", good, text)
+
+    async def _undo_the_fold(self, conversation: Conversation) -> None:
+        """The last fold stands inside the handover: with that undone it comes back, and can be undone too."""
+        rewrites = conversation.session.transcript.rewrites
+        held, folds = rewrites.held_handovers, rewrites.folds
+        if not held or not folds:
+            self._note("fold undone and redone", False, "there is none")
+            return
+        before = conversation.measure()[0]
+        self._shell.history.undo(max(held))
+        await self._changed(conversation, before)
+        await self._undo_one(conversation, "fold", max(folds))
+        now = conversation.measure()[0]
+        self._shell.history.redo(max(held))
+        await self._changed(conversation, now)
 
     async def _changed(self, conversation: Conversation, former: Window) -> Window:
         for _ in range(200):
@@ -189,7 +245,7 @@ class Tour:
         window, history, known = self._front.window, self._shell.history, conversation.session.transcript
         window.show_page("chat")
         await self._album.take("chat")
-        first = min(known.rewrites.handovers)
+        first = min(known.rewrites.made)
         spoken = [i.seq for i in known.items if isinstance(i.event, AssistantSpoke) and i.seq < first]
         history.show_event(spoken[-2])
         await self._album.take("chat-tools")
@@ -200,6 +256,8 @@ class Tour:
         await self._album.take("cache")
         window.show_page("timeline")
         await self._album.take("timeline")
+        history.show_event(max(known.rewrites.folds))
+        await self._album.take("timeline-folds")
         window.show_page("chat")
 
     async def _other_workspace(self, other: str, first: Room, conversation: Conversation) -> None:

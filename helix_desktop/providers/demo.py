@@ -124,22 +124,21 @@ class _Recalling:
 
 def _recall(sight: Sight, wanted: Recall) -> _Recalling:
     search = _SPECIAL.sub(r"\\\g<0>", wanted.target) + "|the index of everything before"
-    index = sight.next_index(search)
-    digest = "" if index and wanted.oldest else sight.digest_of(wanted)
+    index = sight.next_index(search, wanted.oldest)
+    older = bool(index) and wanted.oldest and not sight.knows_oldest(wanted)
+    digest = "" if older else sight.digest_of(wanted)
     if digest:
         return _Recalling("", _recall_call(digest, wanted.pattern))
-    if sight.stands_whole(wanted) and not (index and wanted.oldest):
+    if sight.stands_whole(wanted) and not older:
         return _Recalling("It still stands whole in my window, so I need not recall it.")
     if index:
-        told = "Its hash is not in my window any more. The summary names an index; I look there."
+        told = "Its hash is not in my window any more. An index there names what was covered; I look there."
         if sight.has_searched(search):
-            told = "That index does not have it all; it names the one before it. I look there as well."
+            told = "That index does not have it all. There is another one; I look there as well."
         return _Recalling(told, _recall_call(index, search), index=True)
     beginning = sight.in_ledger(wanted)
     if beginning:
-        return _Recalling(
-            "The ledger in the summary gives its hash.", _recall_call(beginning, wanted.pattern)
-        )
+        return _Recalling("The ledger in my window gives its hash.", _recall_call(beginning, wanted.pattern))
     return _Recalling("I find no hash of it in my window, so I go on without it.")
 
 

@@ -1,7 +1,7 @@
 """What the demo model sees in a request: who asked what, how far it has come, what the tools answered.
 
 Nothing is remembered between requests. Its place is the note at the end of its own newest answer, or, after a
-handover, the note that the summary quotes.
+handover or a fold, the note that stands there verbatim.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SUMMARY = "[Conversation History Summary]"
 _REFERENCE = (SUMMARY, "[Observations]", "[Folded steps]")
 _NOTE = re.compile(r"\(demo: task (\d+), step (\d+) of \d+(, looking in the index)?\)")
 _HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{64})"\)')
-_INDEX = re.compile(_HANDLE.pattern + r" \d+ outputs covered here")
+_INDEX = re.compile(rf"{_HANDLE.pattern}(?= \d+ outputs covered here)|(?<=outputs in ){_HANDLE.pattern}")
 _FORMER = re.compile(r"^(?:\d+[:-])?([0-9a-f]{64}) the index of everything before this one", re.MULTILINE)
-_ENTRY = re.compile(r"^(?:\d+[:-])?([0-9a-f]{64}) e\d+ (\w+) (.+)$", re.MULTILINE)
+_ENTRY = re.compile(r"^(?:\d+[:-])?([0-9a-f]{64}) e(\d+) (\w+) (.+)$", re.MULTILINE)
 _DENIED = "The user did not allow this call."
 _TROUBLE = re.compile(
     r"^(Cannot |There is no |old_text |This workspace's cache |The command was refused"
@@ -85,10 +85,10 @@ class Sight:
         self.outputs = list(_outputs(self.since))
 
     @property
-    def summary(self) -> str:
-        """The handover's text; empty when there is none."""
+    def told(self) -> str:
+        """What stands for older messages, in order: the handover, observations, notes of folded steps."""
         texts = (one.text for one in self.messages if one.role == "user")
-        return next((text for text in texts if text.startswith(SUMMARY)), "")
+        return "\n".join(text for text in texts if text.startswith(_REFERENCE))
 
     @property
     def newest(self) -> list[Output]:
@@ -122,21 +122,21 @@ class Sight:
         own = [one.text for one in self.since if one.role == "assistant"]
         notes = [found for text in own for found in _NOTE.findall(text) if int(found[0]) == number + 1]
         if not notes and not own:
-            notes = [found for found in _NOTE.findall(self.summary) if int(found[0]) == number + 1]
+            notes = [found for found in _NOTE.findall(self.told) if int(found[0]) == number + 1]
             notes = [found for found in notes if int(found[1]) < steps]
         return max((int(step) - bool(index) for _, step, index in notes), default=0)
 
     def fact(self, pattern: str, recalls: Sequence[Recall] = ()) -> str:
         """The first group of a pattern in the newest output since the question that matches, or empty.
 
-        Else in the summary, and in older outputs only when they are what the task set out to recall: a figure
-        of another run must not be told as one of this run.
+        Else in what stands for older messages, and in older outputs only when they are what the task set out
+        to recall: a figure of another run must not be told as one of this run.
         """
         texts = [output.text for output in reversed(self.outputs)]
         for recall in recalls:
             wanted = [output.text for output in _outputs(self.messages) if _is_of(output, recall)]
             texts += wanted if recall.oldest else wanted[::-1]
-        matches = (re.search(pattern, text) for text in [*texts, self.summary])
+        matches = (re.search(pattern, text) for text in [*texts, self.told])
         return next((found[1].strip() for found in matches if found), "")
 
     def stands_whole(self, recall: Recall) -> bool:
@@ -147,18 +147,23 @@ class Sight:
     def digest_of(self, recall: Recall) -> str:
         """The digest of the wanted output, from a marker or a recalled index; empty if neither names it."""
         found = [digest for output in _outputs(self.messages) for digest in _handles(output, recall)]
-        listed = [
-            digest
-            for text in self._indexes()
-            for digest, tool, rest in _ENTRY.findall(text)
-            if tool == recall.tool and rest.startswith(recall.target + ",")
-        ]
-        every = [*listed, *found]  # what a handover covers is older than what stands in the window
+        listed = sorted(entry for text in self._indexes() for entry in _entries(text, recall))
+        # What an index names is older than what stands in the window.
+        every = [*(digest for _, digest in listed), *found]
         return (every[0] if recall.oldest else every[-1]) if every else ""
 
-    def next_index(self, pattern: str) -> str:
-        """The digest of an index not yet searched for this pattern: the summary's, then its former ones."""
-        heads = _INDEX.findall(self.summary)
+    def knows_oldest(self, recall: Recall) -> bool:
+        """Whether an index that leads to no older one names the wanted output: those before it were read."""
+        return any(_entries(text, recall) and not _FORMER.search(text) for text in self._indexes())
+
+    def next_index(self, pattern: str, oldest: bool = False) -> str:
+        """The digest of an index not yet searched for this pattern; empty when all were.
+
+        First those in the window, the newest of them first or, with `oldest`, last; then those that they name
+        as their former ones.
+        """
+        heads = [first or second for first, second in _INDEX.findall(self.told)]
+        heads = heads if oldest else heads[::-1]
         former = [digest for text in self._indexes() for digest in _FORMER.findall(text)]
         asked = {output.arguments.get("hash") for output in self._searched(pattern)}
         return next((digest for digest in [*heads, *former] if digest not in asked), "")
@@ -171,15 +176,15 @@ class Sight:
         return [output for output in self.outputs if output.arguments.get("pattern") == pattern]
 
     def in_ledger(self, recall: Recall) -> str:
-        """The digest's beginning as the summary's ledger gives it; empty if it does not."""
+        """The digest's beginning as a ledger in the window gives it; empty if none does."""
         line = rf"^(?:\w+|\$) {re.escape(recall.target)}(?: \(exit \S+\))? ([0-9a-f]{{12}}) e\d+$"
-        found = re.search(line, self.summary, re.MULTILINE)
+        found = re.search(line, self.told, re.MULTILINE)
         return found[1] if found else ""
 
     def _indexes(self) -> list[str]:
-        """The recalled index texts, oldest part of the history first."""
+        """The recalled index texts, in the order in which they were read."""
         recalled = [output.text for output in self.outputs if output.tool == "recall_cached_content"]
-        return [text for text in reversed(recalled) if _ENTRY.search(text) or _FORMER.search(text)]
+        return [text for text in recalled if _ENTRY.search(text) or _FORMER.search(text)]
 
 
 def _is_ask(message: Message) -> bool:
@@ -202,6 +207,15 @@ def _outputs(messages: Sequence[Message]) -> Iterator[Output]:
 def _is_of(output: Output, recall: Recall) -> bool:
     about = output.arguments.get("path" if output.tool == "read_file" else "command")
     return output.tool == recall.tool and about == recall.target and "start_line" not in output.arguments
+
+
+def _entries(text: str, recall: Recall) -> list[tuple[int, str]]:
+    """Event and digest of the wanted output, as an index names them."""
+    return [
+        (int(event), digest)
+        for digest, event, tool, rest in _ENTRY.findall(text)
+        if tool == recall.tool and rest.startswith(recall.target + ",")
+    ]
 
 
 def _handles(output: Output, recall: Recall) -> list[str]:

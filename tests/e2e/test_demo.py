@@ -94,18 +94,32 @@ def check_findings(text: str) -> None:
         line[6:34].strip(): line[34:].strip() for line in text.splitlines() if line[:4] in {"ok  ", "    "}
     }
     assert int(found["tool calls"].split()[0]) >= 80
-    assert int(found["handovers"].split()[0]) >= 2
+    assert int(found["handovers"].split()[0]) >= 1
     for before, after in re.findall(r"([\d,]+) -> ([\d,]+)", found["handovers"]):
         assert int(after.replace(",", "")) < int(before.replace(",", "")) * 0.9
-    assert int(found["sweeps"].split(":")[0]) >= 1
+    assert int(found["sweeps"].split(":")[0]) >= 2
+    assert re.search(r"\d outputs and the arguments of [1-9]\d* steps?", found["sweeps"])
+    folds = re.match(r"(\d+): (\d+) steps became notes, ([\d,]+) tokens saved", found["folds"])
+    assert folds is not None
+    assert int(folds[1]) >= 2
+    assert int(folds[2]) >= int(folds[1])
+    assert int(folds[3].replace(",", "")) >= 1_000
+    observed = re.match(r"(\d+) prepared with (\d+) facts, (\d+) put in place", found["observations"])
+    assert observed is not None
+    assert min(int(number) for number in observed.groups()) >= 1
     assert int(found["outputs cached"].split()[0]) >= 40
     read_back = re.match(r"(\d+) of (\d+) read back by SHA-256", found["byte for byte"])
     assert read_back is not None
     same, of = read_back.groups()
     assert same == of
     assert int(of) >= 80
-    assert int(found["recalled by the agent"].split()[0]) >= 1
-    assert re.match(r"[\d,]+ -> [\d,]+ -> [\d,]+ tokens", found["handover undone and redone"])
+    assert re.match(r"([1-9]\d*) of \1 are those of their calls", found["arguments byte for byte"])
+    assert int(found["recalled by the agent"].split()[0]) >= 2
+    for kind in ("handover", "sweep", "fold"):
+        steps = re.match(r"([\d,]+) -> ([\d,]+) -> ([\d,]+) tokens", found[f"{kind} undone and redone"])
+        assert steps is not None
+        before, undone, redone = (int(part.replace(",", "")) for part in steps.groups())
+        assert before == redone < undone
     assert found["other workspace"].startswith("0 of the first one's")
     assert float(found["time"].split()[0]) < LONGEST_S
 

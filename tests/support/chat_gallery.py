@@ -209,61 +209,29 @@ def _rows_of_standings(head: str) -> list[Row]:
     ]  # fmt: skip
 
 
-def _rewrites() -> list[Row]:
+def _dividers() -> list[Row]:
+    back = ("view", "undo")
+    form = "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens"
+    swept = "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens"
+    placed = "12 observations took the place of 46 messages · saved 22k tokens"
+    pinned = "You pinned read_file docs/DESIGN.md · it stays in the window"
     return [
-        DividerRow(
-            "d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, False, ("view", "diff", "undo")
-        ),
-        DividerRow(
-            "d5", "fold", "28 steps folded into a note · saved 9.1k tokens", 41, False, ("view", "undo")
-        ),
-        DividerRow(
-            "d6",
-            "sweep",
-            "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens",
-            42,
-            False,
-            ("view", "undo"),
-            True,
-        ),
+        DividerRow("d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, actions=back),
+        DividerRow("d5", "fold", "28 steps folded into a note · saved 9.1k tokens", 41, actions=back),
+        DividerRow("d6", "sweep", swept, 42, actions=back, quiet=True),
         DividerRow(
             "d7", "observations", "12 observations prepared from 46 messages", 43, False, ("view",), True
         ),
+        DividerRow("d8", "observations", placed, 44, actions=back),
         DividerRow(
-            "d8",
-            "observations",
-            "12 observations took the place of 46 messages · saved 22k tokens",
-            44,
-            False,
-            ("view", "undo"),
+            "d9", "left out", "9 steps left out for want of room · saved 40k tokens", 45, actions=back
         ),
+        DividerRow("d10", "pin", pinned, 46, actions=("show",), quiet=True, about=37),
+        DividerRow("d11", "form", form, 47, actions=("show", "undo"), quiet=True, about=31),
+        DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
+        DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
         DividerRow(
-            "d9",
-            "left out",
-            "9 steps left out for want of room · saved 40k tokens",
-            45,
-            False,
-            ("view", "undo"),
-        ),
-        DividerRow(
-            "d10",
-            "pin",
-            "You pinned read_file docs/DESIGN.md · it stays in the window",
-            46,
-            False,
-            ("show",),
-            True,
-            37,
-        ),
-        DividerRow(
-            "d11",
-            "form",
-            "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens",
-            47,
-            False,
-            ("show", "undo"),
-            True,
-            31,
+            "d12", "fold", "11 steps folded into a note · saved 3.1k tokens", 48, True, ("view", "redo")
         ),
     ]
 
@@ -273,12 +241,7 @@ def _rows_of_the_program(at: int) -> list[Row]:
         ApprovalRow(
             "p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"
         ),
-        *_rewrites(),
-        DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
-        DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
-        DividerRow(
-            "d12", "fold", "11 steps folded into a note · saved 3.1k tokens", 48, True, ("view", "redo")
-        ),
+        *_dividers(),
         NoticeRow(
             "n1",
             "error",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -22,7 +22,8 @@ from helix_desktop.ui.timeline.filter_bar import FilterBar
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.rail import Node, RailRow
+from helix_desktop.ui.timeline.pile import Pile
+from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.rows import (
     Card,
     FailureCard,
@@ -41,17 +42,6 @@ from helix_desktop.ui.timeline.sparkline import TokenSpark
 from helix_desktop.ui.widgets import retint
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
-_BATCH = 16  # cards that are built at once
-_AHEAD = 900  # pixels of cards that are kept ready below the visible part
-_NODE_Y: dict[Node, int] = {
-    "live": 23,
-    "handover": 23,
-    "observations": 22,
-    "fold": 22,
-    "sweep": 19,
-    "failure": 19,
-    "mark": 12,
-}
 
 
 class Timeline(QWidget):
@@ -71,7 +61,6 @@ class Timeline(QWidget):
         super().__init__()
         self._now, self._theme = now, LIGHT
         self._state = TimelineState()
-        self._rows: dict[int, tuple[Card, RailRow]] = {}
         self._unfolded: dict[int, bool] = {}
         self._wishes = Wishes(self)
         self.spark = TokenSpark()
@@ -88,7 +77,7 @@ class Timeline(QWidget):
     @property
     def built(self) -> int:
         """How many cards exist as widgets."""
-        return len(self._rows)
+        return len(self._pile)
 
     def set_state(self, state: TimelineState) -> None:
         """Show another state; cards that are the same stay, and so does the place on screen."""
@@ -98,17 +87,8 @@ class Timeline(QWidget):
         self.set_running(state.running)
         self._show_cards()
 
-    @property
-    def _cards(self) -> tuple[Card, ...]:
-        """The cards that the filter lets through, newest first."""
-        return tuple(card for card in self._state.cards if self.filter_bar.passes(card))
-
     def _show_cards(self) -> None:
-        seqs = {card.seq for card in self._cards}
-        for seq in [seq for seq in self._rows if seq not in seqs]:
-            self._drop(seq)
-        self._build(max(_BATCH, len(self._rows)))
-        self._fill_soon.start()
+        self._pile.show_cards([card for card in self._state.cards if self.filter_bar.passes(card)])
 
     def set_running(self, card: RunningCard | None) -> None:
         """Show how far the running compaction is; None: none runs."""
@@ -122,22 +102,19 @@ class Timeline(QWidget):
         used = self._state.used / self._state.window if self._state.window else 0
         first = f"the first comes at {self._state.threshold * 100:.0f} %"
         self.empty.say(f"No handover yet. {used * 100:.0f} % used; {first}.", "Compact now")
-        self._mark_ends()
+        self._running_row.set_ends(True, not self._state.cards)
+        self._pile.stand_under(card is not None)
 
     def card_widget(self, seq: int) -> QWidget | None:
         """The widget of a card, if it is built."""
-        held = self._rows.get(seq)
-        return held[1].card if held else None
+        return self._pile.card(seq)
 
     def reveal(self, seq: int) -> None:
-        """Bring the card of an event into sight."""
-        if seq not in {card.seq for card in self._cards}:
+        """Bring the card of an event into sight, whatever is filtered."""
+        sought = next((card for card in self._state.cards if card.seq == seq), None)
+        if sought is not None and not self.filter_bar.passes(sought):
             self.filter_bar.choose(None)
-        place = next((at for at, card in enumerate(self._cards) if card.seq == seq), -1)
-        if place >= 0:
-            self._build(place + 1)
-            row = self._rows[seq][1]
-            QTimer.singleShot(0, row, lambda: self._scroll.ensureWidgetVisible(row, 0, 40))
+        self._pile.reveal(seq)
 
     def set_theme(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
@@ -146,6 +123,7 @@ class Timeline(QWidget):
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
         self._theme = theme
+        self._pile.tint(theme)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -174,8 +152,8 @@ class Timeline(QWidget):
         self._column.addSpacing(10)
         self._column.addWidget(self.filter_bar)
         self._column.addWidget(self._running_row)
-        self._above = self._column.count()
         self._column.addStretch(1)
+        self._pile = Pile(self._scroll, self._column, self._view_of)
         self._scroll.setWidget(page)
         over = QVBoxLayout(self)
         over.setContentsMargins(0, 0, 0, 0)
@@ -210,13 +188,6 @@ class Timeline(QWidget):
         self.spark.point_clicked.connect(self.show_in_chat)
         self.empty.pressed.connect(self.compact_requested)
         self.filter_bar.changed.connect(self._show_cards)
-        self._fill_soon = QTimer(self)
-        self._fill_soon.setSingleShot(True)
-        self._fill_soon.setInterval(0)
-        self._fill_soon.timeout.connect(self._fill)
-        bar = self._scroll.verticalScrollBar()
-        bar.valueChanged.connect(lambda _: self._fill_soon.start())
-        bar.rangeChanged.connect(lambda _low, _high: self._fill_soon.start())
 
     def _show_numbers(self) -> None:
         state = self._state
@@ -226,40 +197,6 @@ class Timeline(QWidget):
         near = share >= state.threshold
         self._share.set_text(f"{share * 100:.0f} %", "warn" if near else "accent")
         self.spark.set_points(state.points, state.window, state.threshold)
-
-    def _fill(self) -> None:
-        bar = self._scroll.verticalScrollBar()
-        if len(self._rows) < len(self._cards) and bar.maximum() - bar.value() < _AHEAD:
-            self._build(len(self._rows) + _BATCH)
-
-    def _build(self, wanted: int) -> None:
-        anchor = self._anchor()
-        live = next(
-            (
-                card.seq
-                for card in self._state.cards
-                if isinstance(card, HandoverCard) and not card.undone and not card.inside
-            ),
-            0,
-        )
-        cards = self._cards[:wanted]
-        for place, card in enumerate(cards):
-            held = self._rows.get(card.seq)
-            node = _node(card, card.seq == live)
-            if held is not None and held[0] == card and held[1].node == node:
-                row = held[1]
-            else:
-                if held is not None:
-                    self._drop(card.seq)
-                row = RailRow(self._view_of(card, card.seq == live), node, _NODE_Y[node])
-                retint(row, self._theme)
-                self._rows[card.seq] = (card, row)
-            if self._column.indexOf(row) != self._above + place:
-                self._column.removeWidget(row)
-                self._column.insertWidget(self._above + place, row)
-        self._mark_ends()
-        if anchor is not None:
-            QTimer.singleShot(0, self, lambda: self._hold(*anchor))
 
     def _view_of(self, card: Card, live: bool) -> QWidget:
         now = self._now()
@@ -287,44 +224,3 @@ class Timeline(QWidget):
                 return FailureView(card, self._wishes, now)
             case MarkCard():
                 return MarkView(card, self._wishes, now)
-
-    def _mark_ends(self) -> None:
-        shown = [self._running_row] if not self._running_row.isHidden() else []
-        shown += [self._rows[card.seq][1] for card in self._cards if card.seq in self._rows]
-        complete = len(self._rows) == len(self._cards)
-        for place, row in enumerate(shown):
-            row.set_ends(place == 0, complete and place == len(shown) - 1)
-
-    def _drop(self, seq: int) -> None:
-        row = self._rows.pop(seq)[1]
-        self._column.removeWidget(row)
-        row.hide()
-        row.deleteLater()
-
-    def _anchor(self) -> tuple[RailRow, int] | None:
-        top = self._scroll.verticalScrollBar().value()
-        if top == 0:
-            return None
-        below = [row for _, row in self._rows.values() if row.geometry().bottom() > top]
-        first = min(below, key=lambda row: row.y(), default=None)
-        return None if first is None else (first, first.y() - top)
-
-    def _hold(self, row: RailRow, offset: int) -> None:
-        if any(row is held for _, held in self._rows.values()):
-            self._scroll.verticalScrollBar().setValue(row.y() - offset)
-
-
-def _node(card: Card, live: bool) -> Node:
-    node: Node = "mark"
-    match card:
-        case HandoverCard():
-            node = "live" if live else "mark" if card.undone else "handover"
-        case ObservationsCard() if not card.undone:
-            node = "observations"
-        case FoldCard() if not card.undone:
-            node = "fold"
-        case SweepCard() | PlacedCard() if not card.undone:
-            node = "sweep" if isinstance(card, SweepCard) else "mark"
-        case FailureCard():
-            node = "failure"
-    return node

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.room import Room
+from helix_desktop.app.samples import DEMO_POLICY
 from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Event,
+    FoldMade,
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsPlaced,
+    SweepMade,
+    ToolAnswered,
+)
+from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.tool import ApprovalAsk, Decision, Rule
 from helix_desktop.providers.demo import DemoModel
 from helix_desktop.providers.demo_script import read_scripts
@@ -42,16 +54,12 @@ class Willing:
         return "once"
 
 
-async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None:
-    root = sample("tidewatch", tmp_path)
+async def worked_through(root: Path, policy: Policy) -> list[Event]:
+    """The events of a session in which the whole script was said to the demo model."""
     store, counter = MemoryStore(), TokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
     tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
     clock = itertools.count(1_750_000_000_000, 1_000)
     parts = Parts(store, tools, counter, NoRules(), lambda: next(clock), prompts(), Willing())
-    wide = msgspec.structs.replace(PROFILES["balanced"], protect_tokens=42_000, sweep_max=100_000)
-    policy = msgspec.structs.replace(
-        wide, handover_cooldown_s=5, sweep_min=10_000, fold_after_steps=0, observe_at=0.0
-    )
     room = Room("w", parts, policy, DemoModel(DEMO, pause_s=0))
     talk = await room.begin()
     for ask in read_scripts(DEMO)[0].asks:
@@ -59,15 +67,44 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
         assert ended.how == "done", ended
         await talk.settle()
     log = [one.event for one in talk.session.log]
+    await talk.close()
+    return log
+
+
+def saw_what_it_said(log: list[Event]) -> bool:
+    """Whether every figure that the demo states stood in its window, and the facts of the log came back."""
+    said = [event.text for event in log if isinstance(event, AssistantSpoke)]
+    assert any("**-0.043 m**" in text for text in said)
+    assert any(
+        "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in text for text in said[-12:]
+    )
+    return not [text for text in said if "(not in my window)" in text]
+
+
+async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None:
+    wide = msgspec.structs.replace(PROFILES["balanced"], protect_tokens=42_000, sweep_max=100_000)
+    policy = msgspec.structs.replace(
+        wide, handover_cooldown_s=5, sweep_min=10_000, fold_after_steps=0, observe_at=0.0
+    )
+    log = await worked_through(sample("tidewatch", tmp_path), policy)
     made = [event for event in log if isinstance(event, HandoverMade)]
     said = [event.text for event in log if isinstance(event, AssistantSpoke)]
     answers = [event for event in log if isinstance(event, ToolAnswered)]
-    await talk.close()
     assert len(answers) >= 80
     assert len(made) >= 2
     assert all(one.demo and not one.fallback and one.after < one.before for one in made)
     assert all(len(section.bullets) <= 8 for one in made for section in one.sections)
     assert [one.recalled for one in answers if one.recalled]
     assert any("looking in the index" in text for text in said)
-    assert any("**-0.043 m**" in text for text in said)
-    assert not [text for text in said if "(not in my window)" in text]
+    assert saw_what_it_said(log)
+
+
+async def test_with_the_samples_own_numbers_every_mechanism_is_seen(tmp_path: Path) -> None:
+    log = await worked_through(sample("tidewatch", tmp_path), DEMO_POLICY)
+    count = Counter(type(event) for event in log)
+    assert count[SweepMade] >= 2
+    assert count[FoldMade] >= 2
+    assert count[ObservationsPlaced] >= 1
+    assert [event.trigger for event in log if isinstance(event, HandoverMade)][:1] == ["85 %"]
+    assert not count[HandoverFailed] + count[ObservationsFailed]
+    assert saw_what_it_said(log)

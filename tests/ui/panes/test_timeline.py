@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.cache_browser.content_card import ContentCard
@@ -351,3 +351,17 @@ def test_a_narrow_timeline_needs_no_more_width_than_it_has(pane: Timeline) -> No
         widget = pane.card_widget(one.seq)
         if widget is not None:
             assert widget.minimumSizeHint().width() < 340, type(one).__name__
+
+
+@pytest.mark.parametrize("seq", [498, 460, 120])
+def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
+    qtbot: QtBot, pane: Timeline, seq: int
+) -> None:
+    pane.set_state(long_timeline())
+    pane.reveal(seq)
+    qtbot.waitUntil(lambda: 0 < card(pane, seq).mapTo(pane, QPoint(0, 0)).y() < pane.height())
+    bar = pane._scroll.verticalScrollBar()
+    bar.triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+    pane.set_state(replace(long_timeline(), cards=(SweepCard(600, NOW_MS, 2, 900), *long_timeline().cards)))
+    qtbot.waitUntil(lambda: card(pane, 600).isVisible() and card(pane, 600).y() > 0)
+    assert bar.value() == 0

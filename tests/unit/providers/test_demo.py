@@ -8,14 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from helix_desktop.context.event import SECTIONS
 from helix_desktop.context.handover import parse
-from helix_desktop.context.message import Message, Request, TextArrived
+from helix_desktop.context.message import Message, Request, TextArrived, ToolCall
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel, answer
 from helix_desktop.providers.demo_handover import write_handover
-from helix_desktop.providers.demo_script import read_scripts
+from helix_desktop.providers.demo_script import Recall, read_scripts
+from helix_desktop.providers.demo_sight import Sight
 from tests.support.tool_demo import DEMO, DemoLoop, sample
 
 (TIDEWATCH,) = read_scripts(DEMO)
@@ -149,6 +151,74 @@ async def _slowly(model: DemoModel) -> None:
 def test_it_says_that_it_is_a_demo() -> None:
     info = DemoModel(DEMO).info
     assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 24_000, 1_500)
+
+
+LOG = Recall(tool="read_file", target="logs/a.log", pattern="x")
+SUITE = Recall(tool="run_command", target="make test", pattern="x", oldest=True)
+HEX = {name: name * 64 for name in "abcdef"}
+
+
+def marker(name: str) -> str:
+    """A marker of a made-up digest."""
+    return f'[CACHED] recall_cached_content("{HEX[name]}")'
+
+
+def recalled(number: int, digest: str, text: str) -> list[Message]:
+    """An index that the demo has recalled."""
+    call = ToolCall(f"r{number}", "recall_cached_content", f'{{"hash": "{digest}", "pattern": "p"}}')
+    return [Message("assistant", "", (call,)), Message("tool", text, call_id=f"r{number}")]
+
+
+COVERED = (
+    Message(
+        "user", f"[Conversation History Summary] A handover.\n## Index\n{marker('a')} 9 outputs covered here"
+    ),
+    Message("user", f"[Observations] Facts.\n- (1) One.\n{marker('b')} 4 outputs covered here"),
+    Message("user", f"[Folded steps] Earlier steps, for reference; 3 outputs in {marker('c')}\nuser: hello"),
+)
+
+
+def test_every_index_in_the_window_is_searched_the_newest_first() -> None:
+    """A handover's, observations' and a note's; for the oldest output the other way round."""
+    asked = Message("user", "Where was it?")
+    sight = Sight((*COVERED, asked))
+    assert sight.ask == "Where was it?"
+    assert sight.next_index("p") == HEX["c"]
+    assert sight.next_index("p", oldest=True) == HEX["a"]
+    read = [message for n, name in enumerate("cb") for message in recalled(n, HEX[name], "no line matches")]
+    assert Sight((*COVERED, asked, *read)).next_index("p") == HEX["a"]
+    read += recalled(2, HEX["a"], f"{HEX['d']} the index of everything before this one")
+    assert Sight((*COVERED, asked, *read)).next_index("p") == HEX["d"]
+    read += recalled(3, HEX["d"], "no line matches")
+    assert Sight((*COVERED, asked, *read)).next_index("p") == ""
+
+
+def test_a_line_that_looks_like_an_index_is_none() -> None:
+    """Only what begins as reference counts: a person may quote a hash."""
+    quoted = Message("user", f"Look: 3 outputs in {marker('c')}, and {marker('a')} 9 outputs covered here")
+    assert Sight((quoted,)).next_index("p") == ""
+
+
+def test_the_oldest_output_is_the_one_of_the_smallest_event() -> None:
+    asked = Message("user", "What failed first?")
+    newer = recalled(
+        0,
+        HEX["a"],
+        f"{HEX['e']} e90 run_command make test, 2 KB\n{HEX['d']} the index of everything before this one",
+    )
+    sight = Sight((*COVERED, asked, *newer))
+    assert not sight.knows_oldest(SUITE)
+    older = recalled(1, HEX["d"], f"{HEX['f']} e7 run_command make test, 2 KB")
+    sight = Sight((*COVERED, asked, *newer, *older))
+    assert sight.knows_oldest(SUITE)
+    assert sight.digest_of(SUITE) == HEX["f"]
+    assert sight.digest_of(msgspec.structs.replace(SUITE, oldest=False)) == HEX["e"]
+    assert sight.digest_of(LOG) == ""
+
+
+def test_a_figure_may_come_from_observations_and_notes() -> None:
+    facts = Message("user", "[Observations] Facts.\n- (2) The newest test run passed: 71 tests ran.")
+    assert Sight((facts, Message("user", "And now?"))).fact(r"(\d+) tests ran") == "71"
 
 
 RECORD = """[Write a handover]

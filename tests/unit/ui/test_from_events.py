@@ -302,7 +302,7 @@ def test_the_preview_is_the_request_message_by_message(maker: Maker) -> None:
     for message in window.request.messages:
         at = whole.index(message.text, at) + len(message.text)
     rows = rows_of(window, maker.transcript, maker.frame)
-    for row in rows:
+    for row in _state(maker).rows:
         text = row_text(window, rows, row.seq, row.kind)
         assert text
         assert text in whole or row.kind == "tools"

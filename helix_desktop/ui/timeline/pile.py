@@ -1,0 +1,174 @@
+"""The pile of cards: built as they come into sight, kept while they are the same, still when others come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.timeline.rail import Node, RailRow
+from helix_desktop.ui.timeline.rows import (
+    Card,
+    FailureCard,
+    FoldCard,
+    HandoverCard,
+    ObservationsCard,
+    SweepCard,
+)
+from helix_desktop.ui.widgets import retint
+
+_BATCH = 16  # cards that are built at once
+_SEEK_MS = 700  # in which a card that is sought is followed where the layout puts it
+_AHEAD = 900  # pixels of cards that are kept ready below the visible part
+_NODE_Y: dict[Node, int] = {
+    "live": 23,
+    "handover": 23,
+    "observations": 22,
+    "fold": 22,
+    "sweep": 19,
+    "failure": 19,
+    "mark": 12,
+}
+
+
+class Pile(QObject):
+    """The cards in a column inside a scroll area, newest first; `view_of` makes the widget of one."""
+
+    def __init__(
+        self, scroll: QScrollArea, column: QVBoxLayout, view_of: Callable[[Card, bool], QWidget]
+    ) -> None:
+        """`column` ends with a stretch; what stands in it already stays above the cards."""
+        super().__init__(scroll)
+        self._scroll, self._column, self._view_of = scroll, column, view_of
+        self._above = column.count() - 1
+        self._theme = LIGHT
+        self._cards: tuple[Card, ...] = ()
+        self._rows: dict[int, tuple[Card, RailRow]] = {}
+        self._sought = 0  # the event whose card is to come into sight
+        self._under = False
+        self._fill_soon = QTimer(self)
+        self._fill_soon.setSingleShot(True)
+        self._fill_soon.setInterval(0)
+        self._fill_soon.timeout.connect(self._fill)
+        bar = scroll.verticalScrollBar()
+        bar.valueChanged.connect(lambda _: self._fill_soon.start())
+        bar.rangeChanged.connect(lambda _low, _high: self._fill_soon.start())
+        bar.rangeChanged.connect(lambda _low, _high: self._seek())
+        bar.actionTriggered.connect(lambda _: self._leave())
+
+    def __len__(self) -> int:
+        """How many cards exist as widgets."""
+        return len(self._rows)
+
+    def card(self, seq: int) -> QWidget | None:
+        """The widget of a card, if it is built."""
+        held = self._rows.get(seq)
+        return held[1].card if held else None
+
+    def show_cards(self, cards: Sequence[Card]) -> None:
+        """Show these; cards that are the same stay, and so does the place on screen."""
+        self._cards = tuple(cards)
+        seqs = {card.seq for card in cards}
+        for seq in [seq for seq in self._rows if seq not in seqs]:
+            self._drop(seq)
+        self._build(max(_BATCH, len(self._rows)))
+        self._fill_soon.start()
+
+    def reveal(self, seq: int) -> None:
+        """Bring the card of an event into sight."""
+        place = next((at for at, card in enumerate(self._cards) if card.seq == seq), -1)
+        if place >= 0:
+            self._sought = seq
+            self._build(place + 1)
+            QTimer.singleShot(0, self, self._seek)
+            QTimer.singleShot(_SEEK_MS, self, self._leave)
+
+    def stand_under(self, something: bool) -> None:
+        """Say whether the rail comes from above, or begins at the first card."""
+        self._under = something
+        self._mark_ends()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for cards that come later."""
+        self._theme = theme
+
+    def _seek(self) -> None:
+        """Scroll to the card that is sought; again whenever the layout has given the cards other places."""
+        held = self._rows.get(self._sought)
+        if held is not None:
+            self._scroll.ensureWidgetVisible(held[1], 0, 40)
+
+    def _leave(self) -> None:
+        self._sought = 0
+
+    def _fill(self) -> None:
+        bar = self._scroll.verticalScrollBar()
+        if len(self._rows) < len(self._cards) and bar.maximum() - bar.value() < _AHEAD:
+            self._build(len(self._rows) + _BATCH)
+
+    def _build(self, wanted: int) -> None:
+        anchor = self._anchor()
+        live = next((card.seq for card in self._cards if _is_live(card)), 0)
+        for place, card in enumerate(self._cards[:wanted]):
+            held = self._rows.get(card.seq)
+            node = _node(card, card.seq == live)
+            if held is not None and held[0] == card and held[1].node == node:
+                row = held[1]
+            else:
+                if held is not None:
+                    self._drop(card.seq)
+                row = RailRow(self._view_of(card, card.seq == live), node, _NODE_Y[node])
+                retint(row, self._theme)
+                self._rows[card.seq] = (card, row)
+            if self._column.indexOf(row) != self._above + place:
+                self._column.removeWidget(row)
+                self._column.insertWidget(self._above + place, row)
+        self._mark_ends()
+        if anchor is not None:
+            QTimer.singleShot(0, self, lambda: self._hold(*anchor))
+
+    def _mark_ends(self) -> None:
+        rows = [self._rows[card.seq][1] for card in self._cards if card.seq in self._rows]
+        complete = len(rows) == len(self._cards)
+        for place, row in enumerate(rows):
+            row.set_ends(place == 0 and not self._under, complete and place == len(rows) - 1)
+
+    def _drop(self, seq: int) -> None:
+        row = self._rows.pop(seq)[1]
+        self._column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+
+    def _anchor(self) -> tuple[RailRow, int] | None:
+        top = self._scroll.verticalScrollBar().value()
+        if top == 0:
+            return None
+        below = [row for _, row in self._rows.values() if row.geometry().bottom() > top]
+        first = min(below, key=lambda row: row.y(), default=None)
+        return None if first is None else (first, first.y() - top)
+
+    def _hold(self, row: RailRow, offset: int) -> None:
+        if any(row is held for _, held in self._rows.values()):
+            self._scroll.verticalScrollBar().setValue(row.y() - offset)
+
+
+def _is_live(card: Card) -> bool:
+    return isinstance(card, HandoverCard) and not card.undone and not card.inside
+
+
+def _node(card: Card, live: bool) -> Node:
+    node: Node = "mark"
+    match card:
+        case HandoverCard():
+            node = "live" if live else "mark" if card.undone else "handover"
+        case ObservationsCard() if not card.undone:
+            node = "observations"
+        case FoldCard() if not card.undone:
+            node = "fold"
+        case SweepCard() if not card.undone:
+            node = "sweep"
+        case FailureCard():
+            node = "failure"
+    return node
