@@ -104,7 +104,10 @@ def parted(before: int, seq: int, edges: Iterable[int]) -> bool:
 
 def _precedence(cover: Cover) -> tuple[int, int, int]:
     width = cover.upto if isinstance(cover.event, HandoverMade) else cover.upto - cover.after
-    return (_RANK[type(cover.event)], -width, -cover.seq)
+    rank = _RANK[type(cover.event)]
+    if isinstance(cover.event, FoldMade) and cover.event.how == "truncate":
+        rank = _RANK[ObservationsMade]  # it leaves out observations too
+    return (rank, -width, -cover.seq)
 
 
 def arrange(

@@ -9,10 +9,11 @@ from helix_desktop.context import observation, sweep
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.handover import user_text_tokens
+from helix_desktop.context.layout import Item
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.sweep import Sweep
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.transcript import PINNED_LABEL, Transcript
 
 BREAKER = 3  # failures in a row after which only the person can start a handover (invariant 6)
 _LONGEST_BACKOFF = 2  # the cooldown doubles twice at most: 60, 120, 240 s
@@ -90,7 +91,17 @@ def gain(transcript: Transcript, policy: Policy, gauge: Gauge, cut: Cut) -> int:
         )
     newly = SUMMARY_TOKENS + policy.ledger_tokens
     newly += user_text_tokens(transcript, cut.upto, cut.kept, policy.user_text_tokens, gauge.window)
+    newly += _pinned_beside(transcript, cut.upto)
     return round((cut.tokens + standing - newly) * gauge.ratio)
+
+
+def _pinned_beside(transcript: Transcript, upto: int) -> int:
+    """Tokens of the pinned outputs that stand raw up to `upto`: they stay beside what covers their calls."""
+    pinned = transcript.rewrites.pinned
+    if not pinned:
+        return 0
+    raw = (one for one in transcript.live() if isinstance(one, Item) and one.seq <= upto)
+    return sum(transcript.shown_tokens(one) + PINNED_LABEL for one in raw if one.seq in pinned)
 
 
 def cooldown_ms(transcript: Transcript, policy: Policy) -> int:

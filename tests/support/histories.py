@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Protocol, TypeVar, get_args
 
 import msgspec
@@ -60,6 +61,16 @@ class Draw(Protocol):
         ...
 
 
+@cache
+def _upto(highest: int) -> st.SearchStrategy[int]:
+    return st.integers(0, highest)  # made once each: making them takes longer than drawing
+
+
+@cache
+def _any_of(found: tuple[T, ...]) -> st.SearchStrategy[T]:
+    return st.sampled_from(found)
+
+
 class Dice:
     """Decides what a history leaves open."""
 
@@ -68,11 +79,12 @@ class Dice:
 
     def number(self, highest: int) -> int:
         """From 0 to `highest`."""
-        return self._draw(st.integers(0, highest))
+        return self._draw(_upto(highest))
 
-    def one_of(self, found: Sequence[T]) -> T:
+    def one_of(self, found: tuple[T, ...]) -> T:
         """Any of these."""
-        return self._draw(st.sampled_from(found))
+        drawn: T = self._draw(_any_of(found))
+        return drawn
 
     def words(self) -> str:
         """What a person would say: never nothing."""

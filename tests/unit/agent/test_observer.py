@@ -21,8 +21,6 @@ from tests.support.agent_rig import Rig
 from tests.support.observing_rig import AT_ONCE, LATE, go_on, shown, talked
 from tests.support.scripted_model import OBSERVATIONS, Play, Script, called, said
 
-WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
-
 
 async def test_prepared_inert_and_put_in_place() -> None:
     """Above 30 % they are made at the end of a turn and change nothing; above 38 % they are put in place."""

@@ -248,6 +248,26 @@ def test_they_must_be_shorter_than_what_they_stand_for() -> None:
     assert observation.waiting(maker.transcript) == made
 
 
+def test_what_is_left_out_takes_observations_with_it() -> None:
+    """Hard truncation stands for the observations in it; wider observations can stand for it later."""
+    maker = talked(4)
+    seq = place(maker, prepared(maker))
+    items = maker.transcript.items
+    cut = fold_it(maker, (1, items[-1].seq), "truncate")
+    assert [one.seq for one in maker.transcript.covers] == [cut]
+    maker.record(Undone(cut))
+    assert in_force(maker.transcript) == [seq]
+    maker.record(Redone(cut))
+    for _ in range(2):
+        maker.user("More.")
+        maker.step("Look.", 1)
+        maker.answer(0, "line of output\n" * 60)
+        maker.step("Done.", 0)
+    wide = place(maker, prepared(maker))
+    assert [one.seq for one in maker.transcript.covers] == [wide]
+    assert problems(maker.window().request.messages) == ["the last message is the assistant's"]
+
+
 def test_no_fold_reaches_across_an_edge() -> None:
     """A note over the end of a stretch would keep the observations out: the run is split there."""
     policy = REPLACE(POLICY, fold_after_steps=2, fold_least=0, protect_tokens=0)
