@@ -37,7 +37,9 @@ class Shell(QObject):
         self.work = Work(window, screens, intents)
         self.rewriting = Rewriting(window, screens, self.work, intents)
         self.history = History(window, screens, self.work, self.rewriting, intents)
-        ToolCards(self.work, self.history, intents)
+        cards = ToolCards(self.work, self.history, intents)
+        for wanted in (cards.session_wanted, self.work.session_wanted):
+            wanted.connect(lambda session: intents.start(self.open_session(session), "open session"))
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}
