@@ -208,11 +208,11 @@ class Tour:
 
     async def _undo_one(self, conversation: Conversation, name: str, seq: int) -> None:
         before = conversation.measure()[0]
-        self._shell.history.undo(seq)
+        self._shell.rewriting.undo(seq)
         undone = await self._changed(conversation, before)
         if name == "handover":
             await self._album.take("timeline-undone", ("dark",))
-        self._shell.history.redo(seq)
+        self._shell.rewriting.redo(seq)
         redone = await self._changed(conversation, undone)
         text = f"{before.estimate:,} -> {undone.estimate:,} -> {redone.estimate:,} tokens"
         good = undone.estimate > before.estimate and redone == before
@@ -226,11 +226,11 @@ class Tour:
             self._note("fold undone and redone", False, "there is none")
             return
         before = conversation.measure()[0]
-        self._shell.history.undo(max(held))
+        self._shell.rewriting.undo(max(held))
         await self._changed(conversation, before)
         await self._undo_one(conversation, "fold", max(folds))
         now = conversation.measure()[0]
-        self._shell.history.redo(max(held))
+        self._shell.rewriting.redo(max(held))
         await self._changed(conversation, now)
 
     async def _changed(self, conversation: Conversation, former: Window) -> Window:

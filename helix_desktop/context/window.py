@@ -10,6 +10,7 @@ from helix_desktop.context.digest import marker
 from helix_desktop.context.event import (
     AssistantSpoke,
     FoldMade,
+    FormChosen,
     HandoverMade,
     ObservationsMade,
     ToolAnswered,
@@ -61,25 +62,45 @@ class Projector:
         self._messages: list[Message] = []
         self._shares: list[int] = []
         self._tokens = 0
+        self._opening: tuple[Message, ...] = ()
+        self._same: dict[int, tuple[bool, FormChosen | None, Message]] = {}
 
     def project(self, transcript: Transcript, policy: Policy, frame: Frame) -> Window:
         """What would be sent now. Same input, same bytes, whatever was projected before."""
         live = transcript.live()
         known = (self._rewrite, self._policy, self._frame)
         if known != (transcript.last_rewrite, policy, frame) or len(self._entries) > len(live):
-            self._rewrite, self._policy, self._frame = transcript.last_rewrite, policy, frame
-            self._forget(0)
+            self._begin_again(transcript, policy, frame)
         self._forget(_settled(self._entries))
         for entry in in_call_order(live[len(self._entries) :]):
-            message, tokens = shown(entry, transcript, policy, frame)
+            message, tokens = self._shown(entry, transcript, policy, frame)
             self._entries.append(entry)
             self._messages.append(message)
             self._shares.append(tokens)
             self._tokens += tokens
-        opening = [Message("system", frame.system)] if frame.system else []
         fixed = frame.system_tokens + (FRAMING if frame.system else 0) + frame.tools_tokens
-        request = Request((*opening, *self._messages), frame.tools)
+        request = Request((*self._opening, *self._messages), frame.tools)
         return Window(request, tuple(self._entries), tuple(self._shares), self._tokens + fixed)
+
+    def _begin_again(self, transcript: Transcript, policy: Policy, frame: Frame) -> None:
+        """Look at everything again; messages that stand as they stood are kept."""
+        if frame != self._frame:
+            self._opening = (Message("system", frame.system),) if frame.system else ()
+        standing = {entry.seq for entry in self._entries if isinstance(entry, Item)}
+        self._same = {seq: known for seq, known in self._same.items() if seq in standing}
+        self._rewrite, self._policy, self._frame = transcript.last_rewrite, policy, frame
+        self._forget(0)
+
+    def _shown(
+        self, entry: Entry, transcript: Transcript, policy: Policy, frame: Frame
+    ) -> tuple[Message, int]:
+        if not isinstance(entry, Item):
+            return shown(entry, transcript, policy, frame)
+        masked, form = entry.seq in transcript.masked, transcript.rewrites.forms.get(entry.seq)
+        known = self._same.get(entry.seq)
+        if known is None or known[0] != masked or known[1] is not form:
+            known = self._same[entry.seq] = (masked, form, message_of(entry, transcript))
+        return known[2], transcript.shown_tokens(entry)
 
     def _forget(self, position: int) -> None:
         """Look again at everything from a position on."""

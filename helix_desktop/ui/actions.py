@@ -45,7 +45,8 @@ SPECS: dict[str, ActionSpec] = {
     "zoom_out": ActionSpec("Smaller text", ("Ctrl+-",)),
     "zoom_reset": ActionSpec("Normal text size", ("Ctrl+0",)),
     "stop": ActionSpec("Stop the agent", hint="Esc Esc"),
-    "compact_now": ActionSpec("Compact now", ("Ctrl+Shift+K",)),
+    "compact_now": ActionSpec("Hand over older messages…", ("Ctrl+Shift+K",)),
+    "observe_now": ActionSpec("Observe older messages now"),
     "undo_compaction": ActionSpec("Undo the last compaction", ("Ctrl+Alt+Z",)),
     "about": ActionSpec("About Helix Desktop"),
     "keys": ActionSpec("Keys", ("F1",)),
@@ -81,6 +82,7 @@ class Actions(NamedTuple):
     zoom_reset: QAction
     stop: QAction
     compact_now: QAction
+    observe_now: QAction
     undo_compaction: QAction
     about: QAction
     keys: QAction
@@ -89,7 +91,7 @@ class Actions(NamedTuple):
         """Those that need an open session."""
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
-            self.compact_now, self.undo_compaction, self.stop,
+            self.compact_now, self.observe_now, self.undo_compaction, self.stop,
         )  # fmt: skip
 
 

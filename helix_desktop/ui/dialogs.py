@@ -91,7 +91,7 @@ class TextQuestion(QDialog):
         )
 
 
-async def _finished(dialog: QDialog) -> bool:
+async def finished(dialog: QDialog) -> bool:
     """Open a dialog and wait until it is closed; true when it was accepted. A cancelled wait closes it."""
     done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
@@ -125,7 +125,7 @@ async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Seque
     """Ask one question; returns the id of the answer, or an empty string when it was left with Esc."""
     dialog = Question(parent, what, why, choices)
     retint(dialog, theme)
-    await _finished(dialog)
+    await finished(dialog)
     return dialog.answer
 
 
@@ -134,7 +134,7 @@ async def get_text(
 ) -> str | None:
     """Ask for one line of text, stripped; None when it was left with Esc or Cancel."""
     dialog = TextQuestion(parent, what, text, accept, why)
-    return dialog.field.text().strip() if await _finished(dialog) else None
+    return dialog.field.text().strip() if await finished(dialog) else None
 
 
 async def pick_folder(parent: QWidget, title: str, start: Path | None = None) -> Path | None:
@@ -142,7 +142,7 @@ async def pick_folder(parent: QWidget, title: str, start: Path | None = None) ->
     dialog = QFileDialog(parent, title, str(start) if start else "")
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
-    chosen = await _finished(dialog)
+    chosen = await finished(dialog)
     names = dialog.selectedFiles()
     return Path(names[0]) if chosen and names else None
 
@@ -156,7 +156,7 @@ async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
     dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.selectFile(name)
-    chosen = await _finished(dialog)
+    chosen = await finished(dialog)
     names = dialog.selectedFiles()
     if not chosen or not names:
         return None

@@ -1,4 +1,4 @@
-"""What a person does with the history: undo, redo, compact, recall, look up, export."""
+"""What a person does with the history: go on, look up, recall, export."""
 
 from __future__ import annotations
 
@@ -13,47 +13,44 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import (
     AssistantSpoke,
-    FormChosen,
     HandoverMade,
-    SweepMade,
     ToolAnswered,
     UserSpoke,
 )
 from helix_desktop.context.handover import render
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.ui.chat.dividers import RIDING
 from helix_desktop.ui.chat.rows import DividerRow
 from helix_desktop.ui.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.work import CONTINUE, Screens, Work
 
 
 class History(QObject):
     """Binds the commands of chat, timeline, cache browser and inspector to the conversation on screen."""
 
-    def __init__(self, window: MainWindow, screens: Screens, work: Work, intents: Intents) -> None:
+    def __init__(
+        self, window: MainWindow, screens: Screens, work: Work, rewriting: Rewriting, intents: Intents
+    ) -> None:
         super().__init__(window)
         self._window, self._screens, self._work, self._intents = window, screens, work, intents
+        self._rewriting = rewriting
         self._connect_chat()
         self._connect_timeline()
         screens.cache.recall_requested.connect(lambda *what: self._do(self.recall(*what), "recall"))
         screens.cache.chat_requested.connect(lambda: window.show_page("chat"))
         screens.inspector.row_activated.connect(self.show_event)
         screens.inspector.row_text_requested.connect(self._show_row)
-        screens.inspector.pin_toggled.connect(self._pin)
         screens.inspector.preview_requested.connect(self.show_request)
         screens.inspector.compose_requested.connect(self._write)
         actions = window.commands
-        actions.compact_now.triggered.connect(self._compact)
-        actions.undo_compaction.triggered.connect(self._undo_last)
         actions.find.triggered.connect(self._find)
         actions.focus_composer.triggered.connect(self._write)
         for stop in (window.stop_requested, actions.stop.triggered):
             stop.connect(lambda *_: self._with(lambda one: self._do(one.stop(), "stop")))
-        window.jobs.cancel_requested.connect(lambda _: self._with(Conversation.cancel_compaction))
 
     def _connect_chat(self) -> None:
         chat = self._screens.chat.view
@@ -66,14 +63,10 @@ class History(QObject):
 
     def _connect_timeline(self) -> None:
         timeline = self._screens.timeline
-        timeline.undo_requested.connect(self.undo)
-        timeline.redo_requested.connect(self.redo)
         timeline.show_in_chat.connect(self.show_event)
         timeline.source_clicked.connect(self.show_event)
         timeline.digest_clicked.connect(self.show_digest)
         timeline.export_requested.connect(lambda seq: self._do(self._export(seq), "export handover"))
-        timeline.compact_requested.connect(self._compact)
-        timeline.cancel_requested.connect(lambda: self._with(Conversation.cancel_compaction))
 
     def _do(self, work: Coroutine[Any, Any, None], name: str) -> None:
         self._intents.start(work, name)
@@ -87,9 +80,9 @@ class History(QObject):
         seq = int(key[1:]) if key[:1] == "e" and key[1:].isdigit() else 0
         match action:
             case "undo":
-                self.undo(seq)
+                self._rewriting.undo(seq)
             case "redo":
-                self.redo(seq)
+                self._rewriting.redo(seq)
             case "view":
                 self._work.reveal(seq)
             case "show":
@@ -106,36 +99,6 @@ class History(QObject):
         index = model.index_of(key)
         row = model.row(index) if index is not None else None
         return row.about if isinstance(row, DividerRow) else 0
-
-    def undo(self, seq: int) -> None:
-        """Undo a rewrite of the window."""
-        self._with(lambda one: self._do(one.undo(seq), "undo"))
-
-    def redo(self, seq: int) -> None:
-        """Let an undone rewrite hold again; a sweep that fell with another one returns with it."""
-
-        def redo(one: Conversation) -> None:
-            known = one.session.transcript
-            self._do(one.redo(seq if known.can_redo(seq) else seq - 1), "redo")
-
-        self._with(redo)
-
-    def _undo_last(self) -> None:
-        def undo(one: Conversation) -> None:
-            last = last_compaction(one.session.transcript)
-            if last:
-                self.undo(last)
-
-        self._with(undo)
-
-    def _compact(self) -> None:
-        def compact(one: Conversation) -> None:
-            try:
-                one.compact()
-            except HelixError as error:
-                self._intents.tell(error)
-
-        self._with(compact)
 
     async def recall(self, digest: str, first: int, last: int) -> None:
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
@@ -159,13 +122,6 @@ class History(QObject):
             self._screens.inspector.show_page(row.name, row_text(window, one.rows(), row.seq, row.kind))
 
         self._with(show)
-
-    def _pin(self, row: WindowRow) -> None:
-        def pin(one: Conversation) -> None:
-            work = one.unpin(row.seq) if row.kind == "pinned" else one.pin(row.seq)
-            self._do(work, "pin")
-
-        self._with(pin)
 
     def show_digest(self, digest: str) -> None:
         """Show an entry in the cache browser."""
@@ -206,18 +162,6 @@ class History(QObject):
             raise HelixError(
                 f"{place} could not be written.", f"{error}.", "Choose another place."
             ) from error
-
-
-def last_compaction(transcript: Transcript) -> int:
-    """The newest rewrite that made the window smaller and holds; what rides on another is undone with it."""
-    held = [
-        seq
-        for seq, one in transcript.rewrites.made.items()
-        if not isinstance(one, FormChosen)
-        and not (isinstance(one, SweepMade) and one.reason in RIDING)
-        and transcript.can_undo(seq)
-    ]
-    return max(held, default=0)
 
 
 def chat_key(transcript: Transcript, seq: int) -> str:

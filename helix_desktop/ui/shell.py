@@ -18,6 +18,7 @@ from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
 from helix_desktop.ui.tool_cards import ToolCards
 from helix_desktop.ui.work import Screens, Work
@@ -34,8 +35,11 @@ class Shell(QObject):
         super().__init__(window)
         self._window, self._intents, self._desk = window, intents, desk
         self.work = Work(window, screens, intents)
-        self.history = History(window, screens, self.work, intents)
-        ToolCards(self.work, self.history, intents)
+        self.rewriting = Rewriting(window, screens, self.work, intents)
+        self.history = History(window, screens, self.work, self.rewriting, intents)
+        cards = ToolCards(self.work, self.history, intents)
+        for wanted in (cards.session_wanted, self.work.session_wanted):
+            wanted.connect(lambda session: intents.start(self.open_session(session), "open session"))
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}

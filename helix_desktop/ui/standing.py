@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Literal, TypeAlias
 
-from helix_desktop.context.event import FoldMade, ObservationsMade
+from helix_desktop.context.event import FoldMade, ObservationsMade, ToolAnswered
 from helix_desktop.context.layout import Cover
 from helix_desktop.context.transcript import Transcript
 
@@ -38,6 +38,16 @@ class Standings:
         if found is None or seq <= found.after or getattr(found.event, "kept", 0) == seq:
             return None
         return found
+
+
+def in_full(seq: int, answer: ToolAnswered, transcript: Transcript) -> bool:
+    """Whether an output that stands in the window stands there whole, and not as a preview or an extract."""
+    chosen = transcript.rewrites.forms.get(seq)
+    return (
+        chosen.form == "full"
+        if chosen is not None
+        else answer.whole or (answer.form == "full" and bool(answer.recalled))
+    )
 
 
 def _covered(cover: Cover) -> Standing:

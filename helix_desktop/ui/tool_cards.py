@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
@@ -24,6 +24,9 @@ _READS = "A model reads the whole output and keeps what you name. The original s
 
 class ToolCards(QObject):
     """Binds the cards of the chat to the conversation on screen."""
+
+    session_wanted = Signal(str)
+    """The session of a subagent is to be shown."""
 
     def __init__(self, work: Work, history: History, intents: Intents) -> None:
         super().__init__(work)
@@ -54,6 +57,8 @@ class ToolCards(QObject):
                 self._history.show_digest(what or row.digest)
             case "form":
                 self._intents.start(self._choose(conversation, row, what), "choose form")
+            case "subagent":
+                self.session_wanted.emit(row.subagent)
             case "timeline":
                 self._work.reveal(became(conversation.session.transcript, row.answer))
 

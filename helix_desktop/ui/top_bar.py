@@ -191,7 +191,7 @@ class TopBar(QWidget):
         self.pages.chosen.connect(self.page_chosen)
         self.gauge = GaugePill()
         self.gauge.clicked.connect(self.inspector_requested)
-        self.compact = IconButton("archive", "Compact now (Ctrl+Shift+K)")
+        self.compact = IconButton("archive", "Hand over older messages (Ctrl+Shift+K)")
         self.compact.clicked.connect(self.compact_requested)
         self.inspector = IconButton("panel-right", "Context inspector (Ctrl+I)")
         self.inspector.clicked.connect(self.inspector_requested)

@@ -6,34 +6,33 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import (
     CallWaiting,
-    CompactionMoved,
     Happened,
-    IntakeMoved,
     TurnChanged,
     Update,
 )
 from helix_desktop.context import planner
 from helix_desktop.context.event import HandoverFailed, HandoverMade, TurnEnded, UserSpoke
+from helix_desktop.ui.beside import Beside
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.chat.from_events import model_name
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.composing import Composing
-from helix_desktop.ui.frame.rows import Banner, GaugeState, JobRow, Pressure, SessionHeader
+from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, Pressure, SessionHeader
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.timeline.from_events import cards_of
 from helix_desktop.ui.timeline.points import points_of
-from helix_desktop.ui.timeline.rows import Phase, RunningCard, TimelineState
+from helix_desktop.ui.timeline.rows import TimelineState
 from helix_desktop.ui.timeline.view import Timeline
 
 _COALESCE_MS = 120
@@ -42,7 +41,7 @@ _UNFINISHED = ("stopped", "interrupted")
 CONTINUE = "Continue."
 """What is sent to go on with a turn that was broken off."""
 _NEAR = 0.8  # of the threshold: from here on the gauge warns
-_PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
+_SUBAGENT, _BACK = "subagent", "back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,9 @@ class Screens:
 class Work(QObject):
     """Binds the screens to one conversation at a time; what is not on screen runs on by itself."""
 
+    session_wanted = Signal(str)
+    """The session that a subagent works for is to be shown."""
+
     def __init__(self, window: MainWindow, screens: Screens, intents: Intents) -> None:
         super().__init__(window)
         self._window, self._screens, self._intents = window, screens, intents
@@ -65,7 +67,7 @@ class Work(QObject):
         self.conversation: Conversation | None = None
         self.proposals: Sequence[str] = ()
         self._leave: Callable[[], None] = lambda: None
-        self._phase, self._intake = CompactionMoved("idle"), ""
+        self._beside = Beside()
         self.chat = ChatPresenter(screens.chat.model, self._finished, self._asked)
         self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
@@ -80,6 +82,7 @@ class Work(QObject):
         self._numbers = (0, 0)  # tokens used, and tokens of the window, as the gauge shows them
         window.page_shown.connect(self._page_shown)
         window.page_shown.connect(self._focus_page)
+        window.banners.acted.connect(self._acted)
 
     @property
     def screens(self) -> Screens:
@@ -91,10 +94,10 @@ class Work(QObject):
         self._leave()
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
-        self._phase, self._intake = CompactionMoved("idle"), ""
-        self._show_jobs()
-        self._screens.timeline.set_running(None)
+        self._beside = Beside()
+        self._show_running()
         self._window.banners.remove(_BREAKER)
+        self._say_whose(conversation)
         self.cache.show(room, lambda: self.conversation.session.transcript if self.conversation else None)
         if conversation is not None:
             self._leave = conversation.session.listen(self._update)
@@ -107,15 +110,12 @@ class Work(QObject):
         await self.refresh()
 
     def _update(self, update: Update) -> None:
+        if self._beside.take(update):
+            self._show_running()
         match update:
             case TurnChanged(running=running):
                 self._screens.chat.composer.set_running(running)
                 self.refresh_soon()
-            case CompactionMoved() as moved:
-                self._show_phase(moved)
-            case IntakeMoved() as moved:
-                self._intake = moved.text
-                self._show_jobs()
             case CallWaiting():
                 self.refresh_soon()
             case Happened(recorded=recorded):
@@ -203,7 +203,7 @@ class Work(QObject):
         points = await asyncio.to_thread(points_of, log)
         if conversation is self.conversation:
             used, window = self._numbers
-            running = self._running_card()
+            running = self._beside.card
             state = TimelineState(cards, points, used, window, room.policy.handover_at, running)
             self._screens.timeline.set_state(state)
             self._screens.timeline.reveal(self._sought)
@@ -235,23 +235,9 @@ class Work(QObject):
         }
         pages[page].setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _show_phase(self, moved: CompactionMoved) -> None:
-        self._phase = moved
-        card = self._running_card()
-        self._screens.timeline.set_running(card)
-        self._show_jobs()
-
-    def _show_jobs(self) -> None:
-        card, jobs = self._running_card(), []
-        if card is not None:
-            jobs.append(JobRow("compaction", f"Compacting · {card.phase}", None, True))
-        if self._intake:
-            jobs.append(JobRow("intake", self._intake, None, False))
-        self._window.jobs.show_jobs(jobs)
-
-    def _running_card(self) -> RunningCard | None:
-        phase = _PHASES.get(self._phase.phase)
-        return RunningCard(phase, self._phase.text) if phase else None
+    def _show_running(self) -> None:
+        self._screens.timeline.set_running(self._beside.card)
+        self._window.jobs.show_jobs(self._beside.jobs)
 
     def _warn_if_stopped(self) -> None:
         self._window.banners.remove(_BREAKER)
@@ -262,9 +248,24 @@ class Work(QObject):
                     "warning",
                     "Handovers have stopped.",
                     f"{planner.BREAKER} in a row failed or would not have freed enough.",
-                    "Compact now, or go on: a request that does not fit is still made to fit, or refused.",
+                    "Hand over by hand, or go on: a request that does not fit is made to fit, or refused.",
                 )
             )
+
+    def _say_whose(self, conversation: Conversation | None) -> None:
+        """A subagent's session says that it is one, and leads back."""
+        self._window.banners.remove(_SUBAGENT)
+        if conversation is not None and conversation.session.transcript.parent:
+            back = BannerAction(_BACK, "Back to that session")
+            what = "This is the session of a subagent."
+            why = "It works for another session, which sees only its result."
+            self._window.banners.show_banner(
+                Banner(_SUBAGENT, "info", what, why, actions=(back,), dismissable=False)
+            )
+
+    def _acted(self, banner: str, action: str) -> None:
+        if (banner, action) == (_SUBAGENT, _BACK) and self.conversation is not None:
+            self.session_wanted.emit(self.conversation.session.transcript.parent)
 
     def _finished(self) -> None:
         self._screens.chat.view.announce("Reply finished")

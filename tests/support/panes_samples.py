@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.cache_browser.rows import (
-    CACHE_STATES,
     CacheFilter,
     CacheRow,
+    CacheState,
     CacheTotals,
     passes,
 )
@@ -71,11 +71,17 @@ class StreamFlush:
 '''
 
 
+_STATES: tuple[CacheState, ...] = (
+    "in window", "in window", "marker", "marker", "folded", "handed over", "stored", "observed", "index",
+    "marker", "pinned", "in part",
+)  # fmt: skip
+
+
 def cache_row(number: int) -> CacheRow:
     """The `number`th entry of a cache, newest first."""
     tool, target, line = _FILES[number % len(_FILES)]
     size = 900 + (number * 7_919) % 90_000
-    state = CACHE_STATES[(0, 0, 1, 1, 1, 2, 3, 1, 4, 1)[number % 10]] if number != 23 else "damaged"
+    state = _STATES[number % len(_STATES)] if number != 23 else "damaged"
     tokens = size // 4
     return CacheRow(
         digest=hashlib.sha256(b"%d" % number).hexdigest(),
@@ -85,7 +91,7 @@ def cache_row(number: int) -> CacheRow:
         first_line=line,
         size=size,
         tokens=tokens,
-        saved=tokens - 65 if state in ("marker", "handed over") else 0,
+        saved=tokens - 65 if state in ("marker", "handed over", "folded", "observed") else 0,
         recalls=(0, 0, 2, 0, 1)[number % 5],
         refs=1 + number % 3,
         created=NOW_MS - number * 7 * 60_000,

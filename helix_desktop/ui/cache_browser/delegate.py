@@ -20,8 +20,13 @@ _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRig
 
 STATE_TONES: dict[CacheState, Tone] = {
     "in window": "ok",
+    "pinned": "ok",
+    "in part": "ok",
     "marker": "accent",
+    "folded": "accent",
+    "observed": "accent",
     "handed over": "warn",
+    "left out": "warn",
     "stored": "neutral",
     "index": "neutral",
     "damaged": "error",

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, get_args
 
-CacheState: TypeAlias = Literal["in window", "marker", "handed over", "stored", "index", "damaged"]
-CACHE_STATES: tuple[CacheState, ...] = ("in window", "marker", "handed over", "stored", "index", "damaged")
+CacheState: TypeAlias = Literal[
+    "in window",
+    "pinned",
+    "in part",
+    "marker",
+    "folded",
+    "observed",
+    "handed over",
+    "left out",
+    "stored",
+    "index",
+    "damaged",
+]
+CACHE_STATES: tuple[CacheState, ...] = get_args(CacheState)
+"""Where a content stands in the session's window; `in part` is a preview or an extract of it."""
 CacheOrder: TypeAlias = Literal["newest", "oldest"]
 
 DIGEST_BYTES = 32  # of a SHA-256

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from helix_desktop.agent.room import Room
 from helix_desktop.context.content import Entry
 from helix_desktop.context.errors import DigestUnknown
-from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.layout import Item
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.cache_browser.rows import CacheFilter, CacheRow, CacheState, CacheTotals, passes
+from helix_desktop.ui.standing import Standings, in_full
 
 _PAGE = 2_000
-_RANK: dict[CacheState, int] = {"in window": 3, "marker": 2, "handed over": 1}
+_RANK: dict[CacheState, int] = {
+    "pinned": 7,
+    "in window": 6,
+    "in part": 5,
+    "marker": 4,
+    "folded": 3,
+    "observed": 2,
+    "handed over": 1,
+    "left out": 0,
+}
 
 
 class RoomSource:
@@ -66,7 +77,7 @@ class RoomSource:
         return CacheRow(
             digest=entry.digest,
             state="damaged" if entry.digest in self.damaged else state,
-            tool=entry.tool,
+            tool=f"{entry.tool} argument" if entry.kind == "argument" else entry.tool,
             target=entry.target,
             first_line=entry.first_line,
             size=entry.size,
@@ -82,20 +93,39 @@ class RoomSource:
 def states_of(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
     """What each digest of a session is in its window now, and the tokens that saves.
 
-    A content that stands in the window in one place and as a marker in another counts as in the window.
+    A content that stands in the window in several places counts as what shows most of it.
     """
-    held = transcript.handover
-    upto = held[1].upto if held else 0
-    masked = transcript.masked
+    standings = Standings(transcript)
     states: dict[str, tuple[CacheState, int]] = {}
     for item in transcript.items:
-        if not isinstance(item.event, ToolAnswered) or not item.event.digest:
-            continue
-        state: CacheState = "marker" if item.seq in masked else "in window"
-        saved = item.event.tokens - item.event.marker_tokens if item.seq in masked else 0
-        if item.seq <= upto:
-            state, saved = "handed over", item.event.tokens
-        former = states.get(item.event.digest)
-        if former is None or _RANK[state] >= _RANK[former[0]]:
-            states[item.event.digest] = (state, saved)
+        for digest, state, saved in _standing(item, transcript, standings):
+            former = states.get(digest)
+            if former is None or _RANK[state] >= _RANK[former[0]]:
+                states[digest] = (state, saved)
     return states
+
+
+def _standing(
+    item: Item, transcript: Transcript, standings: Standings
+) -> Iterator[tuple[str, CacheState, int]]:
+    """Digest, state and saving of each content of a message."""
+    standing = standings.of(item.seq)
+    shown = standing in ("in window", "pinned")
+    match item.event:
+        case ToolAnswered() as answer if answer.digest:
+            state: CacheState = "marker" if standing == "cached" else standing
+            whole, full = in_full(item.seq, answer, transcript), item.event.tokens
+            saved = 0 if shown else full - answer.marker_tokens if standing == "cached" else full
+            yield answer.digest, "in part" if standing == "in window" and not whole else state, saved
+        case AssistantSpoke() as spoke if spoke.short:
+            masked = item.seq in transcript.masked and shown
+            saving = spoke.tokens - spoke.short_tokens
+            for call in spoke.short:
+                for digest in call.digests:
+                    stands: CacheState = "marker" if masked or standing == "cached" else standing
+                    yield digest, stands, saving if stands == "marker" else 0
+        case UserSpoke(attachments=attachments):
+            for one in attachments:
+                yield one.digest, "in window" if shown else "marker" if standing == "cached" else standing, 0
+        case _:
+            pass

@@ -71,7 +71,8 @@ class ToolRow:
 
     They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
-    for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand.
+    for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
+    `subagent` is the session of the subagent whose result it is.
     """
 
     key: str
@@ -98,6 +99,7 @@ class ToolRow:
     arguments: tuple[str, ...] = ()
     arguments_cached: bool = False
     original: Original | None = None
+    subagent: str = ""
 
     @property
     def shown(self) -> Ends:

@@ -42,6 +42,8 @@ def deeds_of(row: ToolRow) -> list[Deed]:
     for number, digest in enumerate(row.arguments, 1):
         which = f" {number}" if len(row.arguments) > 1 else ""
         found.append(Deed(f"argument:{digest}", f"Open the cached argument{which}", "braces"))
+    if row.subagent:
+        found += [_LINE, Deed("subagent", "Open the subagent's session", "bot")]
     if row.badge in _ELSEWHERE:
         found += [_LINE, Deed("timeline", "Show what became of it", "history")]
     return found[1:] if found[:1] == [_LINE] else found

@@ -59,6 +59,7 @@ class ToolRows:
             digest=answer.digest,
             answer=recorded.seq,
             choosing=False,
+            subagent=answer.subagent,
         )
         self._rows[key] = self._standing(_shown(row, answer, after), Standings(after))
         return self._rows[key]

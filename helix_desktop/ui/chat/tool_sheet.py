@@ -122,7 +122,7 @@ def duration(milliseconds: int) -> str:
 
 def has_menu(row: ToolRow) -> bool:
     """Whether there is something to do with a call beside looking at it."""
-    return bool(row.digest or row.arguments)
+    return bool(row.digest or row.arguments or row.subagent)
 
 
 class ToolSheet(Sheet):

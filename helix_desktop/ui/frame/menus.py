@@ -26,7 +26,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.zoom_in, a.zoom_out, a.zoom_reset),
             ),
         ),
-        ("&Session", ((a.stop,), (a.compact_now, a.undo_compaction))),
+        ("&Session", ((a.stop,), (a.compact_now, a.observe_now, a.undo_compaction))),
         ("&Help", ((a.keys, a.about),)),
     ):
         fill(bar.addMenu(title), groups)
@@ -36,7 +36,12 @@ def more_menu(parent: QWidget, actions: Actions) -> QMenu:
     """The menu at the end of the top bar: what concerns this session."""
     menu = QMenu(parent)
     a = actions
-    groups = ((a.stop, a.compact_now, a.undo_compaction), (a.find, a.new_session), (a.keys, a.settings))
+    groups = (
+        (a.stop,),
+        (a.compact_now, a.observe_now, a.undo_compaction),
+        (a.find, a.new_session),
+        (a.keys, a.settings),
+    )
     fill(menu, groups)
     return menu
 

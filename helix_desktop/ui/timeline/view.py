@@ -65,7 +65,7 @@ class Timeline(QWidget):
         self._wishes = Wishes(self)
         self.spark = TokenSpark()
         self.filter_bar = FilterBar()
-        self.empty = EmptyState("history", "", "Compact now")
+        self.empty = EmptyState("history", "", "Hand over now…")
         self.running = RunningView(self._wishes)
         self._running_row = RailRow(self.running, "live", 20)
         self._running_row.hide()
@@ -101,7 +101,7 @@ class Timeline(QWidget):
         self.setFocusProxy(self.empty.button if bare else self._scroll)  # PgUp and PgDn scroll at once
         used = self._state.used / self._state.window if self._state.window else 0
         first = f"the first comes at {self._state.threshold * 100:.0f} %"
-        self.empty.say(f"No handover yet. {used * 100:.0f} % used; {first}.", "Compact now")
+        self.empty.say(f"No handover yet. {used * 100:.0f} % used; {first}.", "Hand over now…")
         self._running_row.set_ends(True, not self._state.cards)
         self._pile.stand_under(card is not None)
 

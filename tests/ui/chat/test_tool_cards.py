@@ -188,6 +188,7 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
             replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
             ["pin", "", "recall", "cache", f"argument:{ARGUMENT}", f"argument:{DIGEST}", "", "timeline"],
         ),
+        (ToolRow("t", "c", "delegate", "", "failed", subagent="child"), ["subagent"]),
         (ToolRow("t", "c", "bash", "ls", "denied"), []),
     ],
 )

@@ -126,7 +126,7 @@ async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplicati
         assert (await rig.room.store.get(row.arguments[0])).decode() == BODY
 
         for made in [one for one in rig.talk.session.log if isinstance(one.event, SweepMade)]:
-            rig.opened.shell.history.undo(made.seq)
+            rig.opened.shell.rewriting.undo(made.seq)
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
 
 

@@ -80,7 +80,7 @@ async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, t
         await _read_all(rig, server, **BY_HAND)
         await rig.say("And now?")
         before = rig.talk.measure()
-        rig.window.commands.compact_now.trigger()
+        rig.talk.compact()
         await until(lambda: rig.facts(HandoverMade), "the handover")
         await rig.turn_over()
         after = rig.talk.measure()
@@ -104,7 +104,7 @@ async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, t
         await rig.turn_over()
         assert rig.talk.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in window"
-        rig.opened.shell.history.redo(divider.event_seq)
+        rig.opened.shell.rewriting.redo(divider.event_seq)
         await until(lambda: not any(row.undone for row in rig.rows(DividerRow)), "redone")
         assert rig.talk.measure()[0] == after[0]
 
@@ -158,7 +158,7 @@ async def test_three_failed_handovers_raise_a_banner_that_goes_with_the_next_goo
         await rig.opened.shell.open_workspace(first)
         assert "Handovers have stopped" in rig.banners()
 
-        rig.window.commands.compact_now.trigger()
+        rig.talk.compact()
         await until(lambda: rig.facts(HandoverMade), "a handover")
         await until(lambda: "Handovers have stopped" not in rig.banners(), "the banner gone")
 

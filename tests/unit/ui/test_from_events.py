@@ -28,6 +28,7 @@ from helix_desktop.context.layout import Item, PinnedCopy
 from helix_desktop.context.rows import rows_of
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import message_of, project
+from helix_desktop.ui.cache_browser.source import states_of
 from helix_desktop.ui.chat.from_events import ChatRows, all_rows
 from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, Row, ToolRow, UserRow, wants_original
 from helix_desktop.ui.chat.tool_rows import HEAD_LINES, TAIL_LINES
@@ -133,6 +134,29 @@ def test_a_call_says_when_its_arguments_stand_as_markers(maker: Maker) -> None:
             found += bool(row.arguments)
     spoken = [one.event for one in maker.log if isinstance(one.event, AssistantSpoke)]
     assert found == sum(len(one.short) for one in spoken)
+
+
+@given(rewritten())
+def test_the_cache_browser_says_of_each_content_what_shows_most_of_it(maker: Maker) -> None:
+    known, states = maker.transcript, states_of(maker.transcript)
+    live = {one.seq for one in known.live() if isinstance(one, Item)}
+    sent = project(known, maker.policy, maker.frame).request.messages
+    for item in known.items:
+        if isinstance(item.event, ToolAnswered) and item.event.digest:
+            state, saved = states[item.event.digest]
+            assert saved == 0 or state not in ("in window", "in part", "pinned")
+            assert state in ("in window", "in part", "pinned") or item.seq not in live - known.masked
+            if state == "marker":
+                assert any(item.event.digest in message.text for message in sent)
+    arguments: dict[str, set[int]] = {}
+    for item in known.items:
+        for call in item.event.short if isinstance(item.event, AssistantSpoke) else ():
+            for digest in call.digests:
+                arguments.setdefault(digest, set()).add(item.seq)
+    for digest, seqs in arguments.items():
+        state, _ = states[digest]
+        assert (state == "in window") == bool(seqs & live - known.masked)
+        assert (state == "marker") == (not seqs & live - known.masked and bool(seqs & live))
 
 
 @given(histories() | rewritten())

@@ -1,0 +1,72 @@
+"""What runs beside a conversation: handover, observations, intake, subagents; as jobs and as a card."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.update import (
+    CompactionMoved,
+    IntakeMoved,
+    ObservationMoved,
+    SubagentMoved,
+    Update,
+)
+from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.frame.rows import JobRow
+from helix_desktop.ui.timeline.rows import Phase, RunningCard
+
+_PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
+_DOING = {"thinking": "asks its model", "working": "runs tools", "waiting": "waits for you"}
+
+
+class Beside:
+    """Keeps the newest word of each."""
+
+    def __init__(self) -> None:
+        self._handover, self._observing = CompactionMoved("idle"), ObservationMoved("idle")
+        self._intake = IntakeMoved("idle")
+        self._subagents: dict[str, SubagentMoved] = {}
+
+    def take(self, update: Update) -> bool:
+        """Take an update in; whether it was one of these."""
+        match update:
+            case CompactionMoved():
+                self._handover = update
+            case ObservationMoved():
+                self._observing = update
+            case IntakeMoved():
+                self._intake = update
+            case SubagentMoved(child=child, phase=phase):
+                self._subagents.pop(child, None)
+                if phase in _DOING:
+                    self._subagents[child] = update
+            case _:
+                return False
+        return True
+
+    @property
+    def card(self) -> RunningCard | None:
+        """The handover or the observations under way; None while neither is."""
+        for moved, what in ((self._handover, "Handover"), (self._observing, "Observing")):
+            phase = _PHASES.get(moved.phase)
+            if phase is not None:
+                return RunningCard(phase, moved.text, what)
+        return None
+
+    @property
+    def jobs(self) -> list[JobRow]:
+        """A line for each that runs."""
+        jobs = []
+        if self._handover.phase in _PHASES:
+            jobs.append(JobRow("compaction", f"Handing over · {_PHASES[self._handover.phase]}", None, True))
+        if self._observing.phase in _PHASES:
+            jobs.append(JobRow("observation", f"Observing · {_PHASES[self._observing.phase]}", None, True))
+        jobs += [JobRow(child, _doing(moved), None, False) for child, moved in self._subagents.items()]
+        if self._intake.text:
+            jobs.append(JobRow("intake", self._intake.text, None, False))
+        return jobs
+
+
+def _doing(moved: SubagentMoved) -> str:
+    """What a subagent does now, and how full its window is."""
+    steps = f"{moved.steps} step{'s' if moved.steps != 1 else ''}"
+    use = f"{tokens_text(moved.use)} of {tokens_text(moved.window)} tokens"
+    return f"Subagent {moved.title or 'at work'} · {_DOING[moved.phase]} · {steps} · {use}"

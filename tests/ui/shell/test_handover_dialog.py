@@ -1,0 +1,144 @@
+"""The dialog of a handover by hand, as a person uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.context.cut import Cut
+from helix_desktop.ui.elements import Pill, Words
+from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.handover.rows import DraftRow, Reach, reaches
+from tests.support.histories import played
+
+SECTIONS = "## Project Background\n- A thing. [e2]\n"
+DRAFT = DraftRow(SECTIONS, 104_200, 31_400, 46, "r a.py 9f3ac21e e31", "gpt-oss:20b", "", 13_400)
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot) -> Iterator[HandoverDialog]:
+    """The dialog over a window, with two ranges."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    made = HandoverDialog(parent)
+    made.show_reaches([Reach(148, "As far as possible"), Reach(96, "Up to e96")])
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.blockSignals(True)
+    made.done(0)
+
+
+def visible(dialog: HandoverDialog) -> set[str]:
+    """The words on the buttons at the bottom that can be seen."""
+    return {one.text() for one in (dialog.leave, dialog.write, dialog.commit) if not one.isHidden()}
+
+
+def test_what_is_asked_for_comes_out_with_range_and_focus(qtbot: QtBot, dialog: HandoverDialog) -> None:
+    assert visible(dialog) == {"Cancel", "Write a draft"}
+    dialog.reach.setCurrentIndex(1)
+    QTest.keyClicks(dialog.focus, " the open questions ")
+    with qtbot.waitSignal(dialog.write_requested) as asked:
+        QTest.keyClick(dialog.focus, Qt.Key.Key_Return)
+    assert asked.args == ["the open questions", 96]
+
+
+def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDialog) -> None:
+    dialog.show_writing("Read")
+    assert visible(dialog) == {"Stop writing"}
+    assert not dialog.reach.isEnabled()
+    for end in (8, 20, len(SECTIONS)):
+        dialog.show_writing("Summarise", SECTIONS[:end])
+        assert dialog.said.toPlainText() == SECTIONS[:end]
+    dialog.show_writing("Summarise", "## Begun anew")
+    assert dialog.said.toPlainText() == "## Begun anew"
+    assert dialog.steps.accessibleName() == "Summarise, step 2 of 4"
+    with qtbot.waitSignal(dialog.cancel_requested):
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    dialog.show_choice()
+    assert dialog.stage == "choose"
+
+
+def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDialog) -> None:
+    dialog.show_draft(DRAFT)
+    assert visible(dialog) == {"Cancel", "Write it again", "Hand over"}
+    pills = [one.text() for one in dialog.findChildren(Pill) if one.isVisible()]
+    assert pills == ["104k → 31.4k tokens", "46 messages", "gpt-oss:20b", "13.4 s"]
+    dialog.editor.appendPlainText("- Mine.")
+    with qtbot.waitSignal(dialog.commit_requested) as told:
+        dialog.commit.click()
+    assert told.args == [dialog.editor.toPlainText()]
+    assert told.args[0].endswith("- Mine.")
+
+
+def test_the_ledger_can_be_read_and_not_written(dialog: HandoverDialog) -> None:
+    dialog.show_draft(DRAFT)
+    head = next(one for one in dialog.findChildren(QAbstractButton) if one.text() == "Ledger")
+    head.click()
+    (ledger,) = dialog.findChildren(Words)
+    assert ledger.text() == DRAFT.ledger
+    assert not ledger.textInteractionFlags() & Qt.TextInteractionFlag.TextEditable
+
+
+def test_why_another_model_wrote_it_is_told(dialog: HandoverDialog) -> None:
+    note = "The summary model's window is too small; the live model was asked."
+    dialog.show_draft(DraftRow(SECTIONS, 9, 3, 1, "", "gpt-oss:20b", note, 5))
+    assert note in [one.text() for one in dialog.findChildren(QLabel) if one.isVisible()]
+
+
+def test_what_is_wrong_stands_in_place_and_nothing_typed_is_lost(dialog: HandoverDialog) -> None:
+    dialog.show_draft(DRAFT)
+    dialog.editor.setPlainText("## Nonsense")
+    dialog.show_problem("The edited handover cannot be read.", "Headings are missing.", "Put them back.")
+    assert dialog.problem == "The edited handover cannot be read. Headings are missing. Put them back."
+    assert dialog.editor.toPlainText() == "## Nonsense"
+    dialog.show_problem()
+    assert dialog.problem == ""
+
+
+def test_escape_asks_before_it_drops_what_was_changed(qtbot: QtBot, dialog: HandoverDialog) -> None:
+    dialog.show_draft(DRAFT)
+    dialog.editor.appendPlainText("- Mine.")
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    assert "not recorded" in dialog.problem
+    dialog.editor.appendPlainText("- More.")
+    assert dialog.problem == ""
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+def test_an_untouched_draft_goes_at_once(dialog: HandoverDialog) -> None:
+    dialog.show_draft(DRAFT)
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+def test_tab_leaves_the_text_for_the_buttons(dialog: HandoverDialog) -> None:
+    dialog.activateWindow()
+    dialog.show_draft(DRAFT)
+    QTest.keyClick(dialog.editor, Qt.Key.Key_Tab)
+    assert "\t" not in dialog.editor.toPlainText()
+    names = [one.accessibleName() for one in (dialog.editor, dialog.said)]
+    assert all(names)
+    assert dialog.reach.accessibleName() == "Covers"
+    assert dialog.focus.accessibleName() == "Focus"
+
+
+def test_ranges_say_where_they_end_and_what_they_hold() -> None:
+    maker = played(4)
+    upto = maker.transcript.items[4].seq
+    last = maker.transcript.items[-1].seq
+    shown = list(reaches([Cut(last, 0, 9, 4_100), Cut(upto, 0, 1, 900)], maker.transcript))
+    assert shown[0] == Reach(last, "As far as possible · 9 messages, 4.1k tokens")
+    assert shown[1].upto == upto
+    assert shown[1].text.startswith(f"Up to e{upto} “")
+    assert shown[1].text.endswith("1 message, 900 tokens")

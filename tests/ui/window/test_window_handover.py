@@ -1,0 +1,201 @@
+"""Handovers and observations by hand in the real window: nothing is recorded before the person says so."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.event import SECTIONS, HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.ui.chat.rows import DividerRow
+from helix_desktop.ui.handover.dialog import HandoverDialog
+from tests.support.chat_server import Call, ChatServer, Refusal, Reply, Stream, Text, Wait, error, say
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 200 for n in range(7)}
+BY_HAND = {
+    "protect_tokens": 100_000, "protect_steps": 50, "fold_after_steps": 0, "handover_least_gain": 0.0,
+    "handover_keep": 0.02, "observe_at": 0.0, "observe_place_at": 0.0,
+}  # fmt: skip
+SUMMARY = "\n".join(f"## {title}\n- Words about it. [e3]" for title in SECTIONS)
+
+
+class Summariser:
+    """A model that reads some files, then answers shortly, and summarises when it is asked to."""
+
+    def __init__(self, summary: Reply | None = None) -> None:
+        self.summary: Reply = summary or say(SUMMARY)
+        self.asked: list[str] = []
+        self.go = asyncio.Event()
+        self.go.set()
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Answer a request by what its last message is."""
+        messages = request["messages"]
+        last = str(messages[-1]["content"])
+        if last.startswith(("[Write a handover]", "[Write observations]")):
+            self.asked.append(last)
+            observed = "- (1) The files have parts. [e3]\n- (3) Words."
+            return say(observed) if last.startswith("[Write obs") else self.summary
+        done = sum(message["role"] == "assistant" for message in messages)
+        if done < len(FILES):
+            return Stream(Call("read_file", f'{{"path": "part{done}.txt"}}', id=f"c{done}"))
+        return say("All read.")
+
+
+async def _work(rig: Rig, server: ChatServer, **policy: object) -> HandoverDialog:
+    """Two turns of work, and the dialog open."""
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**(BY_HAND | policy))
+    await rig.say("Read everything")
+    await rig.say("And now?")
+    return await _open(rig)
+
+
+async def _open(rig: Rig) -> HandoverDialog:
+    rig.window.commands.compact_now.trigger()
+    await until(lambda: rig.opened.shell.rewriting.by_hand, "the dialog")
+    by_hand = rig.opened.shell.rewriting.by_hand
+    assert by_hand is not None
+    await until(by_hand.dialog.isVisible, "the dialog on screen")
+    return by_hand.dialog
+
+
+async def _closed(rig: Rig) -> None:
+    await until(lambda: rig.opened.shell.rewriting.by_hand is None, "the dialog closed")
+
+
+async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:
+    model = Summariser()
+    async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        before = rig.talk.measure()[0]
+        dialog.focus.setText("the fourth file")
+        press(dialog, "Write a draft")
+        await until(lambda: dialog.stage == "draft", "the draft")
+        assert "the fourth file" in model.asked[0]
+        assert rig.facts(HandoverMade) == []
+        assert rig.talk.measure()[0] == before
+        assert [line for line in dialog.editor.toPlainText().splitlines() if line.startswith("## ")] == [
+            f"## {title}" for title in SECTIONS
+        ]
+        text = dialog.editor.toPlainText().replace("- Words about it.", "- My own words.", 1)
+        dialog.editor.setPlainText(text)
+        press(dialog, "Hand over")
+        await _closed(rig)
+        (made,) = rig.facts(HandoverMade)
+        assert (made.trigger, made.edited, made.focus) == ("by hand", True, "the fourth file")
+        assert made.sections[0].bullets[0].text == "My own words."
+        assert rig.talk.measure()[0].estimate < before.estimate
+        await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
+
+        rig.window.commands.undo_compaction.trigger()
+        await until(lambda: any(row.undone for row in rig.rows(DividerRow)), "undone")
+        assert rig.talk.measure()[0] == before
+
+
+async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Summariser()) as server, opened_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        assert dialog.reach.count() > 1
+        dialog.reach.setCurrentIndex(dialog.reach.count() - 1)
+        wanted = dialog.reach.currentData()
+        press(dialog, "Write a draft")
+        await until(lambda: dialog.stage == "draft", "the draft")
+        press(dialog, "Hand over")
+        await _closed(rig)
+        assert rig.facts(HandoverMade)[0].upto == wanted
+
+
+async def test_the_writing_can_be_stopped_and_begun_again(qapp: QApplication, tmp_path: Path) -> None:
+    go = asyncio.Event()
+    model = Summariser(Stream(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
+    async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "Write a draft")
+        await until(lambda: "- Wor" in dialog.said.toPlainText(), "what has arrived")
+        press(dialog, "Stop writing")
+        await until(lambda: dialog.stage == "choose", "the choice again")
+        assert dialog.problem == ""
+        model.summary = say(SUMMARY)
+        press(dialog, "Write a draft")
+        await until(lambda: dialog.stage == "draft", "the draft")
+        press(dialog, "Cancel")
+        await _closed(rig)
+        assert rig.facts(HandoverMade) == []
+        assert "compaction" not in rig.window.jobs.job_ids()
+        go.set()
+
+
+async def test_a_text_that_cannot_be_read_is_told_in_place(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Summariser()) as server, opened_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "Write a draft")
+        await until(lambda: dialog.stage == "draft", "the draft")
+        whole = dialog.editor.toPlainText()
+        dialog.editor.setPlainText("## Something else\n- Words.")
+        press(dialog, "Hand over")
+        await until(lambda: dialog.problem, "the problem")
+        assert "none of the six headings" in dialog.problem
+        assert rig.facts(HandoverMade) == []
+        dialog.editor.setPlainText(whole)
+        await until(dialog.commit.isEnabled, "ready again")
+        press(dialog, "Hand over")
+        await _closed(rig)
+        assert len(rig.facts(HandoverMade)) == 1
+        assert not rig.facts(HandoverMade)[0].edited
+
+
+async def test_without_a_model_the_draft_says_why_it_is_as_it_is(qapp: QApplication, tmp_path: Path) -> None:
+    refused: Refusal = error(400, "no summaries today")
+    async with ChatServer(Summariser(refused)) as server, opened_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "Write a draft")
+        await until(lambda: dialog.stage == "draft", "the draft")
+        press(dialog, "Hand over")
+        await _closed(rig)
+        (made,) = rig.facts(HandoverMade)
+        assert made.model.startswith("no model")
+        assert made.fallback
+
+
+async def test_what_there_is_not_to_hand_over_is_said_without_a_dialog(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(Summariser()) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        rig.window.commands.compact_now.trigger()
+        await until(lambda: "nothing to hand over" in rig.banners(), "the reason")
+        assert not [one for one in rig.window.findChildren(HandoverDialog) if one.isVisible()]
+        await _closed(rig)
+
+
+async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Summariser()) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**BY_HAND)
+        rig.window.commands.observe_now.trigger()
+        await until(lambda: "nothing to observe" in rig.banners(), "the reason")
+        for text in ("Read everything", "And now?", "And again?"):
+            await rig.say(text)
+        before = rig.talk.measure()[0]
+        rig.window.commands.observe_now.trigger()
+        await until(lambda: rig.facts(ObservationsPlaced), "the observations in place")
+        (made,) = rig.facts(ObservationsMade)
+        assert [one.priority for one in made.observations] == [1, 3]
+        assert rig.facts(ObservationsPlaced)[0].reason == "by hand"
+        assert rig.talk.measure()[0].estimate < before.estimate
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.quiet)
+        rig.chat.view.action_triggered.emit(divider.key, "view")
+        await until(lambda: rig.screens.timeline.card_widget(divider.event_seq), "the card")
+        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        await until(lambda: rig.talk.measure()[0] == before, "all as before")
+        assert "observation" not in rig.window.jobs.job_ids()

@@ -1,0 +1,52 @@
+"""Subagents in the real window: a line while they work, their session to look at, and the way back."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.ui.chat.rows import AssistantRow, UserRow
+from tests.support.chat_server import ChatServer, Reply, Stream, Text, Wait, say
+from tests.support.window_rig import opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_a_subagent_shows_while_it_works_and_its_session_leads_back(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go, scope = asyncio.Event(), TaskScope()
+
+    def model(request: dict[str, Any]) -> Reply:
+        if request["messages"][-1]["content"] == "Count them":
+            return Stream(Text("Fourteen "), Wait(go), Text("it is."))
+        return say("Hello.")
+
+    async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        await rig.say("Hi")
+        parent = rig.talk
+        work = scope.start(parent.subagents.run("Count them", title="Count"), "a subagent")
+        await until(lambda: len(rig.window.jobs.job_ids()) == 1, "the subagent's line")
+        child = rig.window.jobs.job_ids()[0]
+        go.set()
+        result = await work
+        assert (result.session, result.text) == (child, "Fourteen it is.")
+        await until(lambda: not rig.window.jobs.job_ids(), "the line gone")
+
+        cards = rig.opened.shell.work
+        cards.session_wanted.emit(child)
+        await until(lambda: rig.talk.session.id == child, "the subagent's session")
+        await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
+        assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]
+        assert "session of a subagent" in rig.banners()
+        press(rig.window.banners, "Back to that session")
+        await until(lambda: rig.talk is parent, "back in the session")
+        assert "session of a subagent" not in rig.banners()
+        await scope.close()
