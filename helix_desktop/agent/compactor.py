@@ -194,6 +194,7 @@ class Compactor:
             fallback=written.fallback,
             demo=written.demo,
             calls=written.calls,
+            spent=written.spent,
             prompt=self._version if written.calls else "",
         )
         (tokens,) = await self._counter.count([render(made, ())])

@@ -170,6 +170,7 @@ class Observer:
             fallback=written.fallback,
             demo=written.demo,
             calls=written.calls,
+            spent=written.spent,
             prompt=prompt if written.calls else "",
         )
 

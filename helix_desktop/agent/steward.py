@@ -114,8 +114,12 @@ class Steward:
     def observe(self) -> None:
         """Start observations by hand, to be put in place at once, or put those in place that wait for it.
 
-        Raises CompactionRefused when there is nothing to observe.
+        Raises CompactionRefused when there is nothing to observe, or when that is being done already.
         """
+        if self._observation is not None and not self._observation.done():
+            raise CompactionRefused(
+                "Nothing was begun.", "Observations are being written.", "Wait for them, or cancel them."
+            )
         made = observation.waiting(self._session.transcript)
         stretch = self._observer.possible() if made is None else None
         if made is None and stretch is None:

@@ -15,7 +15,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context.budget import ratio_of
 from helix_desktop.context.errors import CompactionRefused, ModelError, ModelNonsense, ModelOverflow
 from helix_desktop.context.history import FRAMING
-from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
+from helix_desktop.context.message import Answer, Request, Retrying, TextArrived, Usage
 from helix_desktop.context.summary import Brief, cut_down, merged, parts, whole
 
 NO_MODEL = "no model (ledger and extracts)"
@@ -31,7 +31,7 @@ _REASON = 200  # characters of an error that are kept
 
 
 class Written(msgspec.Struct, Generic[T], frozen=True):
-    """What came of asking: a value, the model that wrote it, the calls it took.
+    """What came of asking: a value, the model that wrote it, the calls it took, the tokens in and out.
 
     `fallback` says what had to be done other than ask the first model once, and why; `value` is None when no
     model could.
@@ -41,6 +41,7 @@ class Written(msgspec.Struct, Generic[T], frozen=True):
     model: str = ""
     demo: bool = False
     calls: int = 0
+    spent: int = 0
     fallback: str = ""
 
 
@@ -67,7 +68,7 @@ class _Asking(Generic[T]):
         self, session: Session, counter: Counter, read: Callable[[str], T], progress: Progress
     ) -> None:
         self._session, self._counter, self._read, self._progress = session, counter, read, progress
-        self._calls = 0
+        self._calls = self._spent = 0
         self._problems: list[str] = []
         self._rooms: dict[str, int] = {}
 
@@ -92,11 +93,12 @@ class _Asking(Generic[T]):
             value = await self._cut_down(model, brief, density)
             if value is not None:
                 return self._written(value, model, f"{model.info.label} read it shortened")
-        return Written(None, calls=self._calls, fallback=_told("no model could", self._problems))
+        why = _told("no model could", self._problems)
+        return Written(None, calls=self._calls, spent=self._spent, fallback=why)
 
     def _written(self, value: T, model: Model, how: str) -> Written[T]:
         fallback = _told(how, self._problems) if how else ""
-        return Written(value, model.info.label, model.info.demo, self._calls, fallback)
+        return Written(value, model.info.label, model.info.demo, self._calls, self._spent, fallback)
 
     def _room(self, model: Model) -> int:
         """The tokens, as we count them, that a request to this model may have."""
@@ -114,7 +116,7 @@ class _Asking(Generic[T]):
             small.append(model)
             return None
         try:
-            return self._read(await self._said(model, request))
+            return self._read(await self._said(model, request, tokens))
         except ModelOverflow as error:
             self._overflowed(model, tokens)
             small.append(model)
@@ -154,7 +156,7 @@ class _Asking(Generic[T]):
         tokens = await self._tokens(request)
         if tokens <= self._rooms[model.info.label]:
             try:
-                return await self._said(model, request)
+                return await self._said(model, request, tokens)
             except ModelOverflow:
                 self._overflowed(model, tokens)
         return await self._apart(model, brief, density, depth + 1)
@@ -162,11 +164,11 @@ class _Asking(Generic[T]):
     async def _cut_down(self, model: Model, brief: Brief, density: float) -> T | None:
         for _ in range(_CUTS):
             room = self._rooms[model.info.label]
-            request = await self._fitted(brief, room, density)
-            if request is None:
+            fitted = await self._fitted(brief, room, density)
+            if fitted is None:
                 return None
             try:
-                return self._read(await self._said(model, request))
+                return self._read(await self._said(model, *fitted))
             except ModelOverflow as error:
                 self._overflowed(model, room)
                 self._note(model, error)
@@ -175,8 +177,8 @@ class _Asking(Generic[T]):
                 return None
         return None
 
-    async def _fitted(self, brief: Brief, room: int, density: float) -> Request | None:
-        """The request cut down to `room` tokens, again where text is denser; None if it cannot be."""
+    async def _fitted(self, brief: Brief, room: int, density: float) -> tuple[Request, int] | None:
+        """The request cut down to `room` tokens, and its own; tried again where text is denser."""
         characters = room * density
         for _ in range(_CUTS):
             characters *= _MARGIN
@@ -185,13 +187,13 @@ class _Asking(Generic[T]):
                 break
             tokens = await self._tokens(request)
             if tokens <= room:
-                return request
+                return request, tokens
             characters *= room / tokens
         self._problems.append(f"no request fits {room:,} tokens")
         return None
 
-    async def _said(self, model: Model, request: Request) -> str:
-        """What a model answers. Raises ModelError."""
+    async def _said(self, model: Model, request: Request, tokens: int) -> str:
+        """What a model answers to a request of so many tokens. Raises ModelError."""
         if self._calls >= _MOST_CALLS:
             raise ModelNonsense(f"It took more than {_MOST_CALLS} calls.")
         self._calls += 1
@@ -205,13 +207,22 @@ class _Asking(Generic[T]):
                         self._progress(said)
                     case Retrying():
                         said = ""
-                    case Answer(text=text):
+                        self._progress(said)
+                    case Answer(text=text, usage=usage):
                         said = text
+                        self._spent += await self._cost(usage, tokens, said)
                     case _:
                         pass
         if not said.strip():
             raise ModelNonsense("The model sent no summary.")
         return said
+
+    async def _cost(self, usage: Usage | None, tokens: int, said: str) -> int:
+        """Tokens in and out, as the provider reported them or as we count them."""
+        if usage is not None and usage.input > 0:
+            return usage.input + usage.output
+        (written,) = await self._counter.count([said])
+        return tokens + written
 
 
 def _told(how: str, problems: list[str]) -> str:

@@ -98,6 +98,8 @@ class Upkeep:
         return await self.place(made, reason)
 
     def _placing(self, policy: Policy, cold: bool, rewriting: bool) -> Placing | None:
+        if not policy.observe_at:
+            return None
         if policy.observe_place_at <= policy.observe_at:
             return "at once"
         if cold:

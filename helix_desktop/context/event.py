@@ -262,6 +262,7 @@ class ObservationsMade(Fact, frozen=True, tag="observations-made"):
     duration_ms: int = 0
     demo: bool = False
     calls: int = 1
+    spent: int = 0
     prompt: str = ""
 
 
@@ -292,8 +293,9 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
 
     Covers every event up to and with `upto` but the one user message `kept` (0: none), which stays.
     `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
-    `calls` counts the model calls it took, `prompt` is the version of what the model was told, `fallback`
-    says what had to be done other than ask the first model once; `edited`: the person changed its text.
+    `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of what
+    the model was told, `fallback` says what had to be done other than ask the first model once; `edited`: the
+    person changed its text.
     """
 
     upto: int
@@ -315,6 +317,7 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     demo: bool = False
     edited: bool = False
     calls: int = 1
+    spent: int = 0
     prompt: str = ""
 
 

@@ -116,7 +116,7 @@ def shortened(text: str, cap: int) -> str:
     plain = _FURTHER.join(defused(text).splitlines())
     if len(plain) <= cap:
         return plain
-    return f"{plain[: cap * 2 // 3]} … {plain[-(cap // 3) :] if cap > 2 else ''}"  # noqa: PLR2004 - no tail is left to show
+    return f"{plain[: cap * 2 // 3]} … {plain[len(plain) - cap // 3 :]}"
 
 
 def defused(text: str) -> str:

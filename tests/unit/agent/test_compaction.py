@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import msgspec
 import pytest
 
 from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import CompactionMoved
+from helix_desktop.context import planner
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
 from helix_desktop.context.event import (
+    FormChosen,
     HandoverFailed,
     HandoverMade,
     SweepMade,
+    ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.context.handover import TITLE
+from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import Rig
-from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, said
+from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, in_turn, said
 
 # Outputs stay in the window, so that it is the handover that must make room.
 NO_SWEEP = msgspec.structs.replace(
@@ -237,6 +241,119 @@ async def test_refusals_back_off_and_open_the_breaker() -> None:
         assert len(rig.events(HandoverFailed)) == failures
     assert rig.events(HandoverMade) == []
     await rig.sound()
+
+
+async def test_a_handover_by_hand_closes_the_breaker() -> None:
+    """After three failures the program leaves it to the person; theirs held, it takes over again."""
+    long = SUMMARY + "\n- word" * 9_000
+    rig = Rig(ScriptedModel(talking(12), summary=lambda _: said(long)), NO_SWEEP)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    for _ in range(3):
+        await rig.idle()
+        rig.clock.pass_s(240)
+        await talk.run("Yes.")
+    await rig.idle()
+    assert planner.breaker_open(talk.session.transcript)
+    rig.model.summary = lambda _: said(SUMMARY)
+    talk.compact()
+    await talk.settle()
+    assert [one.trigger for one in rig.events(HandoverMade)] == ["by hand"]
+    assert not planner.breaker_open(talk.session.transcript)
+    rig.clock.pass_s(60)
+    rig.model.script = talking(9)
+    await talk.run("Think again.")
+    await rig.idle()
+    assert [one.trigger for one in rig.events(HandoverMade)] == ["by hand", "85 %"]
+    await rig.sound()
+
+
+async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
+    """Sending, queueing, stopping, renaming, pinning, choosing a form, undoing: all at once, all recorded."""
+    gate = asyncio.Event()
+    rig = await ready(summary=lambda _: [TextArrived("## Project"), gate, *said(SUMMARY)])
+    rig.model.script = in_turn(called(("say", {"times": 700}), key="loud"), said("Done."))
+    await rig.talk.run("Say a lot.")
+    transcript = rig.talk.session.transcript
+    (loud,) = [
+        one.seq for one in transcript.items if isinstance(one.event, ToolAnswered) and one.tokens > 900
+    ]
+    rig.talk.compact()
+    await rig.when(lambda: rig.model.summary_requests)
+    await rig.talk.rename("Another title")
+    await rig.talk.choose_form(loud, "preview")
+    await rig.talk.pin(loud)
+    (form,) = [one.seq for one in rig.talk.session.log if isinstance(one.event, FormChosen)]
+    await rig.talk.undo(form)
+    rig.model.script = lambda _: called(("wait", {}), key=f"s{len(rig.model.requests)}-")
+    await rig.talk.send("Wait.")
+    await rig.tools.started.wait()
+    await rig.talk.send("And then this.")
+    await rig.talk.stop()
+    assert rig.events(HandoverMade) == []
+    gate.set()
+    await rig.talk.settle()
+    (made,) = rig.events(HandoverMade)
+    assert made.upto < loud
+    rig.model.script = lambda _: said("Done.")
+    rig.talk.resume()
+    await rig.idle()
+    assert [one.text for one in rig.events(UserSpoke)][-2:] == ["Wait.", "And then this."]
+    shown = texts(rig.talk.measure()[0].request)
+    assert (
+        shown.index(TITLE) < shown.index("Say a lot.") < shown.index("Wait.") < shown.index("And then this.")
+    )
+    assert (transcript.title, transcript.rewrites.pinned) == ("Another title", frozenset({loud}))
+    await rig.sound()
+
+
+async def test_the_same_cut_while_the_window_changes() -> None:
+    """A draft that is taken first makes the handover under way stale; that is recorded as refused."""
+    gate = asyncio.Event()
+    gate.set()
+    rig = await ready(summary=lambda _: [gate, *said(SUMMARY)])
+    draft = await rig.talk.draft_handover()
+    gate.clear()
+    rig.talk.compact()
+    await rig.when(lambda: len(rig.model.summary_requests) == 2)
+    await rig.talk.commit_handover(draft)
+    gate.set()
+    await rig.talk.settle()
+    assert len(rig.events(HandoverMade)) == 1
+    assert [one.why for one in rig.events(HandoverFailed)] == ["The history was changed meanwhile."]
+    await rig.sound()
+
+
+async def test_a_handover_updates_the_former_one() -> None:
+    """The second request holds the first handover's sentences, and only what came after it as a record."""
+    rig = await ready()
+    rig.talk.compact()
+    await rig.talk.settle()
+    first = rig.events(HandoverMade)[0]
+    rig.model.script = talking(9)
+    await rig.talk.run("Think again.")
+    await rig.talk.run("And now?")
+    rig.talk.compact()
+    await rig.talk.settle()
+    asked = rig.model.summary_requests[1].messages[1].text
+    assert "The former handover, to be updated" in asked
+    assert "- A fact about todo items [e4]" in asked
+    record = asked.split("The messages to hand over:")[1]
+    assert all(int(seq) > first.upto for seq in re.findall(r"^e(\d+) ", record, re.MULTILINE))
+    second = rig.events(HandoverMade)[1]
+    assert second.former == next(iter(rig.talk.session.transcript.rewrites.handovers))
+    assert "e4" in texts(rig.talk.measure()[0].request)
+    await rig.sound()
+
+
+async def test_unsupported_sentences_are_marked() -> None:
+    """What names no message of the covered part is marked in the window."""
+    rig = await ready(summary=lambda _: said(SUMMARY.replace("todo items [e4]", "todo items [e99999]")))
+    rig.talk.compact()
+    await rig.talk.settle()
+    shown = texts(rig.talk.measure()[0].request)
+    assert f"- A fact about todo items {UNSUPPORTED}" in shown
+    assert shown.count(UNSUPPORTED) == 1
 
 
 async def test_the_cooldown_holds() -> None:

@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.agent.update import ObservationMoved, Phase
 from helix_desktop.context.distil import REFINE
+from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import (
     FoldMade,
     FormChosen,
@@ -30,6 +32,63 @@ from tests.support.observing_rig import AT_ONCE, LATE, PLAIN, go_on, shown, talk
 from tests.support.scripted_model import OBSERVATIONS, Play, Script, ScriptedModel, called, in_turn, said
 
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
+
+
+@pytest.mark.parametrize("phase", ["read", "summarise", "check", "write", "idle"])
+async def test_they_can_be_cancelled_anywhere(phase: Phase) -> None:
+    """In any phase, a little into it: made or not made, never half; then they can be made at once."""
+    for passes in range(6):
+        rig = await talked(3)
+        rig.store.slow = 2
+        rig.talk.observe()
+        if passes or phase != "read":  # else in the same breath
+            await rig.when(lambda rig=rig: phase in [one.phase for one in rig.told(ObservationMoved)])
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        entered = {one.phase for one in rig.told(ObservationMoved)}
+        rig.talk.cancel_observation()
+        await rig.talk.settle()
+        await rig.talk.session.quiet()
+        await rig.sound()
+        made, placed = len(rig.events(ObservationsMade)), len(rig.events(ObservationsPlaced))
+        assert made == 0 or "write" in entered
+        assert placed <= made <= 1
+        if not placed:
+            rig.talk.observe()
+            await rig.talk.settle()
+        assert len(rig.events(ObservationsPlaced)) == len(rig.events(ObservationsMade)) == 1
+        assert TITLE in shown(rig)
+        await rig.sound()
+
+
+async def test_one_at_a_time() -> None:
+    """A person who asks again while they are written is told so; a turn that ends begins none."""
+    gate = asyncio.Event()
+    rig = await talked(3, observing=lambda _: [gate, *said(OBSERVATIONS)])
+    rig.talk.observe()
+    await rig.when(lambda: rig.model.observing_requests)
+    with pytest.raises(CompactionRefused, match="being written"):
+        rig.talk.observe()
+    await rig.talk.run("Think.")
+    await rig.talk.run("Think.")
+    assert len(rig.model.observing_requests) == 1
+    gate.set()
+    await rig.talk.settle()
+    assert len(rig.events(ObservationsPlaced)) == 1
+    await rig.sound()
+
+
+async def test_turned_off_meanwhile() -> None:
+    """What is prepared stays out of the window when observations are switched off; a person can place it."""
+    rig = await talked(4, LATE)
+    assert len(rig.events(ObservationsMade)) == 1
+    rig.room.policy = msgspec.structs.replace(LATE, observe_at=0.0, observe_place_at=0.0)
+    rig.clock.pass_s(10_000)
+    await rig.talk.run("And now?")
+    assert rig.events(ObservationsPlaced) == []
+    rig.talk.observe()
+    await rig.talk.settle()
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
 
 
 async def test_nothing_is_blocked_while_they_are_written() -> None:

@@ -13,6 +13,7 @@ from helix_desktop.agent.summariser import Summariser, Written
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelRefused, ModelUnreachable
 from helix_desktop.context.event import AssistantSpoke, Recorded, SessionStarted
+from helix_desktop.context.history import FRAMING
 from helix_desktop.context.message import Answer, ModelInfo, Request, TextArrived, Usage
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.record import Line
@@ -88,7 +89,10 @@ async def test_the_first_model_with_room_is_asked() -> None:
     main, small = model("main", 8_000), model("small", 4_000)
     bench = Bench(main, summary=small)
     written = await bench.ask(brief(3))
-    assert written == Written("of e1 e2 e3", "test/small", False, 1, "")
+    assert written == Written("of e1 e2 e3", "test/small", False, 1, written.spent, "")
+    (request,) = small.summary_requests
+    texts = [*(message.text for message in request.messages), "of e1 e2 e3"]
+    assert written.spent == sum(await WordCounter().count(texts)) + 2 * FRAMING
     assert "of e1 e2 e3" in bench.told
     assert main.summary_requests == []
     text = small.summary_requests[0].messages[-1].text
@@ -147,6 +151,17 @@ async def test_in_parts() -> None:
     assert all("A wish." in part and "What was known." not in part for part in parts)
     assert "A wish.\nWhat was known.\nTo be merged into one:\npart 1: of e1" in merging
     assert small.summary_requests == []
+
+
+async def test_what_it_costs() -> None:
+    """Tokens in and out of every call, as reported where they are."""
+
+    def reporting(request: Request) -> Play:
+        return [Answer("of it", usage=Usage(1_000, 7))]
+
+    written = await Bench(model("main", 1_000, reporting)).ask(brief(20))
+    assert written.calls > 3
+    assert written.spent == written.calls * 1_007
 
 
 async def test_parts_can_be_joined() -> None:

@@ -92,6 +92,19 @@ def test_an_output_that_was_held_is_known_until_its_call_is_answered() -> None:
     assert named == {"7" * 64, "8" * 64}
 
 
+def test_summaries_say_how_they_came_about() -> None:
+    """Observations, and a handover that a person edited, are what they were."""
+    log = [read(row) for row in FILES["v4-summaries"]]
+    transcript = Transcript(log)
+    assert transcript.handover is not None
+    frame = Frame(ModelInfo("openai", "gpt"), "You are an agent.")
+    text = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
+    assert "- The parser drops the last line [e3]\n" in text
+    assert "- Ask Ann\n" in text  # the person's own words are not marked as unsupported
+    named = {digest for one in log for digest in digests_in(one.event)}
+    assert named == {"d" * 64, "e" * 64}
+
+
 def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:
     """What the first version showed of its session is what is shown now."""
     log = [read(row) for row in FILES["v1"]]
