@@ -211,6 +211,7 @@ class Tour:
         self._shell.rewriting.undo(seq)
         undone = await self._changed(conversation, before)
         if name == "handover":
+            self._front.window.show_page("timeline")
             await self._album.take("timeline-undone", ("dark",))
         self._shell.rewriting.redo(seq)
         redone = await self._changed(conversation, undone)

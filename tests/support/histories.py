@@ -162,6 +162,33 @@ def _recall(maker: Maker, dice: Dice) -> None:
         maker.recall(getattr(event, "digest", ""))
 
 
+def _observe(maker: Maker, dice: Dice) -> None:
+    """Observations are made, of new turns if of no old ones, and put in place or left waiting."""
+    for _ in range(4):
+        if rewriting.observe(maker):
+            break
+        _turn(maker, dice)
+    if dice.number(3):
+        rewriting.place(maker)
+
+
+def _hand_over(maker: Maker, dice: Dice) -> None:
+    """A handover, also in the middle of a turn."""
+    if maker.hand_over(dice.number(9) * 40) is None:
+        _turn(maker, dice)
+        _work(maker, dice)
+        maker.hand_over(0)
+
+
+def _output(maker: Maker, dice: Dice) -> int:
+    return dice.number(max(0, len(rewriting.outputs(maker)) - 1))
+
+
+def _trouble(maker: Maker, dice: Dice) -> None:
+    """What happens now and then."""
+    _ACTIONS[dice.one_of(("fail", "crash", "crash", "rename", "pause", "refuse", "unobserved"))](maker, dice)
+
+
 def _crash(maker: Maker, _: Dice) -> None:
     """The app ends and comes back."""
     maker.reload()
@@ -184,6 +211,7 @@ _ACTIONS: dict[str, Callable[[Maker, Dice], object]] = {
     "write": _write,
     "recall": _recall,
     "pause": _pause,
+    "trouble": _trouble,
     "crash": _crash,
     "stop": lambda maker, dice: maker.end("stopped", dice.words()),
     "fail": lambda maker, _: maker.end("failed"),
@@ -191,21 +219,35 @@ _ACTIONS: dict[str, Callable[[Maker, Dice], object]] = {
     "sweep": lambda maker, dice: rewriting.sweep_all(maker, dice.number(2)),
     "fold": lambda maker, _: rewriting.fold(maker),
     "truncate": lambda maker, _: rewriting.truncate(maker),
-    "observe": lambda maker, _: rewriting.observe(maker),
+    "observe": _observe,
     "unobserved": lambda maker, _: rewriting.fail_to_observe(maker),
     "place": lambda maker, _: rewriting.place(maker),
-    "hand_over": lambda maker, dice: maker.hand_over(dice.number(9) * 40),
+    "hand_over": _hand_over,
     "refuse": lambda maker, dice: maker.record(HandoverFailed("No handover was made.", dice.words())),
-    "pin": lambda maker, dice: rewriting.pin(maker, dice.number(9)),
-    "unpin": lambda maker, dice: rewriting.unpin(maker, dice.number(9)),
-    "form": lambda maker, dice: rewriting.choose_form(maker, dice.number(9), dice.one_of(get_args(Form))),
-    "undo": lambda maker, dice: maker.undo(dice.number(9)),
-    "redo": lambda maker, dice: maker.redo(dice.number(9)),
+    "pin": lambda maker, dice: rewriting.pin(maker, _output(maker, dice)),
+    "unpin": lambda maker, dice: rewriting.unpin(maker, dice.number(3)),
+    "form": lambda maker, dice: rewriting.choose_form(
+        maker, _output(maker, dice), dice.one_of(get_args(Form))
+    ),
+    "undo": lambda maker, dice: maker.undo(dice.number(len(maker.transcript.rewrites.made))),
+    "redo": lambda maker, dice: maker.redo(dice.number(len(maker.transcript.rewrites.undone))),
 }
 TALK = ("user", "step", "answer", "work", "turn", "write", "recall")
 WORK = (*TALK, "stop", "fail", "crash", "rename", "pause")
-REWRITES = tuple(name for name in _ACTIONS if name not in WORK)
-USUAL = (*WORK, *TALK, "turn", "turn", "write", *REWRITES, "fold", "observe", "place", "pin", "undo", "redo")
+REWRITES = (
+    "sweep",
+    "fold",
+    "truncate",
+    "observe",
+    "place",
+    "hand_over",
+    "pin",
+    "unpin",
+    "form",
+    "undo",
+    "redo",
+)
+USUAL = ("turn", *TALK, "stop", "trouble", *REWRITES, "fold", "pin", "undo")
 
 
 # Histories in which nothing but sweeps and handovers changes what stands in the window.
@@ -260,7 +302,7 @@ def histories(
     """A history of any of these actions, in any order that is legal, by the maker that made it."""
     maker = Maker(draw(policies() if policy is None else policy))
     maker.user("Begin.")
-    for action in draw(st.lists(st.sampled_from(actions), min_size=10, max_size=25)):
+    for action in draw(st.lists(st.sampled_from(actions), min_size=14, max_size=26)):
         act(maker, action, draw)
     return maker
 

@@ -77,8 +77,8 @@ class RoomSource:
         return CacheRow(
             digest=entry.digest,
             state="damaged" if entry.digest in self.damaged else state,
-            tool=f"{entry.tool} argument" if entry.kind == "argument" else entry.tool,
-            target=entry.target,
+            tool="argument" if entry.kind == "argument" else entry.tool,
+            target=f"{entry.tool} {entry.target}" if entry.kind == "argument" else entry.target,
             first_line=entry.first_line,
             size=entry.size,
             tokens=entry.tokens,

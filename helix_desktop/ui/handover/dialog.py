@@ -38,6 +38,7 @@ _LEAD = (
     "A summary in six sections takes the place of older messages. Nothing is lost: it can be undone at any "
     "time, and everything that it covers can be recalled."
 )
+_FIELD = 32
 _HINT = "Nothing is recorded until you hand over. Write a draft, read it, and change what you like."
 _UNSAVED = "What you changed is not recorded. Press Esc again to drop it."
 
@@ -59,6 +60,8 @@ class HandoverDialog(QDialog):
         self._theme, self._draft = LIGHT, ""
         self._warned = False
         self.reach, self.focus = Combo(), QLineEdit()
+        for field in (self.reach, self.focus):
+            field.setMinimumHeight(_FIELD)  # the stack below may not squeeze it
         self.focus.setPlaceholderText("What must not be missing, for example the open questions (optional)")
         self.steps, self.said = Steps(), QPlainTextEdit()
         self.said.setReadOnly(True)

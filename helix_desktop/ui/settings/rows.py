@@ -95,9 +95,9 @@ class PolicyField:
             return "on" if value else "off"
         if isinstance(value, str):
             return value
-        return (
-            f"{value * 100:g}" if self.percent else f"{value:g}" if isinstance(value, float) else str(value)
-        )
+        if self.percent:
+            return f"{value * 100:g}"
+        return f"{value:g}" if isinstance(value, float) else f"{value:,}"
 
     def value_of(self, text: str) -> int | float:
         """The number that a typed text without fault means."""

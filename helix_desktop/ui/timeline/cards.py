@@ -79,6 +79,15 @@ def swept_words(outputs: int, steps: int) -> str:
     return f"{' and '.join(parts)} {became}"
 
 
+def model_pill(model: str, calls: int, fallback: str, prompt: str) -> Pill:
+    """Who wrote it, in how many calls; why it was not done as usual, and by which instructions, on top."""
+    text = f"{model} · {calls} calls" if calls > 1 else model
+    pill = Pill(text, "warn" if fallback else "neutral", "list" if model.startswith("no model") else "bot")
+    said = [fallback, f"Instructions: {prompt}" if prompt else ""]
+    pill.setToolTip("\n".join(part for part in said if part))
+    return pill
+
+
 def index_pill(digest: str, entries: int, wishes: Wishes) -> Pill:
     """The way to the index entry of what a rewrite covers."""
     pill = Pill(digest[:8], glyph="database", mono=True, clickable=True)

@@ -174,6 +174,8 @@ class _Cards:
             demo=made.demo,
             fallback=made.fallback,
             duration_ms=made.duration_ms,
+            calls=made.calls,
+            prompt=made.prompt,
             placed=placed,
             undone=bool(placed) and self._undone(placed),
         )
@@ -205,6 +207,9 @@ def _handover(recorded: Recorded, made: HandoverMade, number: int, undone: bool)
         focus=made.focus,
         duration_ms=made.duration_ms,
         undone=undone,
+        calls=made.calls,
+        prompt=made.prompt,
+        edited=made.edited,
     )
 
 

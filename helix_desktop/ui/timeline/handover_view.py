@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.ui.elements import Card, Line, Pill, Role
 from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, moment, undo_button
+from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, model_pill, moment, undo_button
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.rows import HandoverCard, Section, title_of
@@ -115,11 +115,12 @@ class HandoverView(Card):
         pills: list[QWidget] = [
             Pill(change, "neutral" if card.undone else "accent", "gauge"),
             Pill("1 message" if card.messages == 1 else f"{card.messages} messages", glyph="message-square"),
-            Pill(model_text(card), "warn" if card.fallback else "neutral", "bot" if card.model else "list"),
+            model_pill(model_text(card), card.calls, card.fallback, card.prompt),
             Pill(f"at {card.trigger}" if card.trigger[:1].isdigit() else card.trigger, glyph="zap"),
             Pill(duration_text(card.duration_ms), glyph="clock"),
         ]
-        pills[2].setToolTip(card.fallback)
+        if card.edited:
+            pills.append(Pill("edited by you", glyph="pencil"))
         if card.focus:
             pills.append(Pill(f"focus: {card.focus[:40]}", glyph="search"))
         if card.index:

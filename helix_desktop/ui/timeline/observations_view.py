@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.elements import Card, Line, Pill, Role, Tone, Words
 from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, moment, undo_button
+from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, model_pill, moment, undo_button
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.handover_view import duration_text
@@ -69,16 +69,15 @@ class ObservationsView(Card):
     def _pills(self) -> list[QWidget]:
         card = self._card
         change = f"{tokens_text(card.before)} → {tokens_text(card.after)} tokens"
-        model = "demo model" if card.demo else card.model or "no model"
+        model = "demo model" if card.demo else card.model or "no model (extracts)"
         pills: list[QWidget] = [
             Pill(change, "neutral" if card.undone else "accent", "gauge"),
             Pill(
                 "1 message" if card.messages == 1 else f"{card.messages:,} messages", glyph="message-square"
             ),
-            Pill(model, "warn" if card.fallback else "neutral", "bot"),
+            model_pill(model, card.calls, card.fallback, card.prompt),
             Pill(duration_text(card.duration_ms), glyph="clock"),
         ]
-        pills[2].setToolTip(card.fallback)
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._wishes))
         if card.inside and not card.undone:

@@ -52,6 +52,9 @@ class HandoverCard:
     duration_ms: int = 0
     undone: bool = False
     inside: str = ""  # the later rewrite that covers it
+    calls: int = 1  # of models, that it took
+    prompt: str = ""  # the version of what they were told
+    edited: bool = False  # the person changed its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,8 @@ class ObservationsCard:
     demo: bool = False
     fallback: str = ""
     duration_ms: int = 0
+    calls: int = 1
+    prompt: str = ""
     placed: int = 0
     undone: bool = False
     inside: str = ""

@@ -365,3 +365,27 @@ def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
     pane.set_state(replace(long_timeline(), cards=(SweepCard(600, NOW_MS, 2, 900), *long_timeline().cards)))
     qtbot.waitUntil(lambda: card(pane, 600).isVisible() and card(pane, 600).y() > 0)
     assert bar.value() == 0
+
+
+def test_who_wrote_it_says_how_often_and_by_which_words(pane: Timeline) -> None:
+    """Calls, instructions, the person's own changes; why it was not done as usual."""
+    made = handover(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", edited=True)
+    seen = observations(1, 9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
+    pane.set_state(TimelineState((seen, made), points(), 14_600, 24_000))
+    pills = {one.text(): one.toolTip() for one in card(pane, 5).findChildren(Pill)}
+    assert pills["gpt-oss:20b · 3 calls"] == "Instructions: handover 2"
+    assert "edited by you" in pills
+    pills = {one.text(): one.toolTip() for one in card(pane, 9).findChildren(Pill)}
+    assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nInstructions: observe 1"
+
+
+@pytest.mark.parametrize("seq", [498, 497, 496, 495, 494, 468, 460])
+def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeline, seq: int) -> None:
+    pane.set_state(long_timeline())
+    view = card(pane, seq)
+    assert view.accessibleName()
+    for one in view.findChildren(QAbstractButton):
+        if one.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents) or one.isHidden():
+            continue
+        assert one.focusPolicy() & Qt.FocusPolicy.TabFocus, one.text()
+        assert one.accessibleName() or one.text().strip()
