@@ -9,7 +9,8 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QVBoxLayout, QWidget
 
-from helix_desktop.ui.settings.form import Field, page
+from helix_desktop.ui.field import Field
+from helix_desktop.ui.settings.form import page
 from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow
 from helix_desktop.ui.style import MODES, TEXT_PX
 from helix_desktop.ui.widgets import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
-from helix_desktop.ui.settings.form import Field, page
+from helix_desktop.ui.field import Field
+from helix_desktop.ui.settings.form import page
 from helix_desktop.ui.settings.rows import PolicyField, PolicyForm, PolicyValue, Profile, policy_fault
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import Combo, PushButton, Switch, card, column, empty_layout, label, retint, row

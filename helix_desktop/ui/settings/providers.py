@@ -19,8 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.ui.field import Field
 from helix_desktop.ui.icons import icon
-from helix_desktop.ui.settings.form import Field, page
+from helix_desktop.ui.settings.form import page
 from helix_desktop.ui.settings.rows import (
     PRESETS,
     CheckLine,
