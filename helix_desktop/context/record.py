@@ -113,10 +113,14 @@ def _opening(seq: int, answer: ToolAnswered) -> str:
 
 def shortened(text: str, cap: int) -> str:
     """Head and tail of a text, `cap` characters and a few, as data: no line of it can begin an entry."""
-    plain = _FURTHER.join(defused(text).splitlines())
-    if len(plain) <= cap:
+    if len(text) <= cap and len(plain := _plain(text)) <= cap:
         return plain
-    return f"{plain[: cap * 2 // 3]} … {plain[len(plain) - cap // 3 :]}"
+    head, tail = _plain(text[:cap]), _plain(text[-cap:])
+    return f"{head[: cap * 2 // 3]} … {tail[len(tail) - cap // 3 :]}"
+
+
+def _plain(text: str) -> str:
+    return _FURTHER.join(defused(text).splitlines())
 
 
 def defused(text: str) -> str:

@@ -178,7 +178,8 @@ async def test_it_can_be_opened_at_its_very_end() -> None:
         await opened.send("Wait.")
         await family.tools.started.wait()
         await opened.stop()
-        assert opened.session.log[-1].event == TurnEnded("stopped")
+        ends = [one.event for one in opened.session.log if isinstance(one.event, TurnEnded)]
+        assert ends[-1] == TurnEnded("stopped")  # a handover beside it may be recorded later
         await family.sound()
         await family.room.close()
         await scope.close()
