@@ -138,10 +138,10 @@ class Conversation(ByHand):
         return await self._turn
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
-        self._engine.opened.clear()
+        opened = self._engine.opened = asyncio.Event()  # its own: the former turn's end may come after this
         work = self._run(whole(text), attachments, queued)
         self._turn = self._scope.start(work, f"turn {self.session.id}")
-        self._turn.add_done_callback(lambda _: self._engine.opened.set())
+        self._turn.add_done_callback(lambda _: opened.set())
 
     async def _run(self, text: str, attachments: Sequence[Attachment], queued: int) -> TurnEnded:
         try:

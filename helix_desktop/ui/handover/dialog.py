@@ -33,12 +33,12 @@ from helix_desktop.ui.widgets import (
 Stage: TypeAlias = Literal["choose", "writing", "draft"]
 _STAGES: tuple[Stage, ...] = ("choose", "writing", "draft")
 
-_SIZE, _SMALL, _LEAST = (780, 720), (780, 320), (520, 320)
+_SIZE, _SMALL, _LEAST = (780, 720), (780, 360), (520, 360)
 _LEAD = (
     "A summary in six sections takes the place of older messages. Nothing is lost: it can be undone at any "
     "time, and everything that it covers can be recalled."
 )
-_FIELD = 32
+_CHOICE = 96  # pixels; the pages below may not squeeze it
 _HINT = "Nothing is recorded until you hand over. Write a draft, read it, and change what you like."
 _UNSAVED = "What you changed is not recorded. Press Esc again to drop it."
 
@@ -60,8 +60,6 @@ class HandoverDialog(QDialog):
         self._theme, self._draft = LIGHT, ""
         self._warned = False
         self.reach, self.focus = Combo(), QLineEdit()
-        for field in (self.reach, self.focus):
-            field.setMinimumHeight(_FIELD)  # the stack below may not squeeze it
         self.focus.setPlaceholderText("What must not be missing, for example the open questions (optional)")
         self.steps, self.said = Steps(), QPlainTextEdit()
         self.said.setReadOnly(True)
@@ -182,6 +180,7 @@ class HandoverDialog(QDialog):
         choice = card(
             column(Field("Covers", self.reach), Field("Focus", self.focus), margins=(16, 12, 16, 13), gap=9)
         )
+        choice.setMinimumHeight(_CHOICE)
         buttons = row(None, self.leave, self.write, self.commit, gap=8)
         words = column(label("Hand over older messages", "title"), label(_LEAD, "muted", wrap=True), gap=5)
         whole = column(words, choice, self._stages, self._problem, buttons, margins=(22, 20, 22, 16), gap=12)

@@ -123,3 +123,15 @@ async def opened_later(rig: Rig) -> None:
     for _ in range(20):
         await asyncio.sleep(0)
     rig.store.gate.set()
+
+
+async def test_a_stop_right_behind_the_end_of_another_turn() -> None:
+    """The end of the former turn does not pass for this one's words being on record: nothing is dropped."""
+    rig = Rig(ScriptedModel(lambda _: said("Done.")))
+    talk = await rig.begin()
+    await talk.send("One.")
+    await rig.when(lambda: not talk.running)
+    await talk.send("Two.")
+    await talk.stop()
+    assert [one.text for one in rig.events(UserSpoke)] == ["One.", "Two."]
+    await rig.sound()

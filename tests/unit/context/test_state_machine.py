@@ -22,8 +22,8 @@ WORDS = st.sampled_from(NASTY)
 BODY = "    return 'a line of a file'  # \\u00e9\n"
 
 
-class Session(RuleBasedStateMachine):
-    """One session: its maker, and a projector that has been there from the beginning."""
+class Working(RuleBasedStateMachine):
+    """One session at work: its maker, and a projector that has been there from the beginning."""
 
     @initialize(policy=policies())
     def begin(self, policy: Policy) -> None:
@@ -93,6 +93,10 @@ class Session(RuleBasedStateMachine):
         """The app ends in the middle, and comes back to what was stored."""
         self.maker.reload()
         self.maker.end("interrupted")
+
+
+class Session(Working):
+    """The same session rewritten, by the program and by the person; and what holds after each step."""
 
     @rule(idle=st.booleans())
     def tidy(self, idle: bool) -> None:

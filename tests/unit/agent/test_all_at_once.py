@@ -1,0 +1,198 @@
+"""Everything a person can do, in any order, while slow summaries and observations are being written."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.draft import HandoverDraft
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.context.errors import CompactionRefused, HelixError, ModelUnreachable
+from helix_desktop.context.event import (
+    HandoverMade,
+    MessageQueued,
+    ObservationsMade,
+    ObservationsPlaced,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.context.message import Request
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.validity import problems
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import OBSERVATIONS, SUMMARY, Play, ScriptedModel, called, said
+
+POLICY = msgspec.structs.replace(
+    PROFILES["lean"],
+    observe_at=0.15,
+    observe_place_at=0.2,
+    reflect_at=0.05,
+    handover_at=0.5,
+    handover_cooldown_s=1,
+    protect_steps=2,
+    fold_after_steps=6,
+    ledger_tokens=60,
+    intake_ask=False,
+)
+Action = Callable[[], Awaitable[None]]
+
+
+class Crowd:
+    """A conversation and a person who does one thing after the other, whatever is under way."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.gates: list[asyncio.Event] = []
+        self.rig = Rig(ScriptedModel(self._work, summary=self._sum, observing=self._note), POLICY)
+        self.scope = TaskScope()
+        self.sent: list[str] = []
+        self.refusals: list[HelixError] = []
+        self.draft: HandoverDraft | None = None
+        self.patient = True
+        self.calls = 0
+
+    def _work(self, request: Request) -> Play:
+        if request.messages[-1].role == "user" or self.chance.random() < 0.5:
+            self.calls += 1
+            say = ("say", {"times": self.chance.choice((5, 60, 300))})
+            return called(say, text="word " * self.chance.choice((5, 150, 400)), key=f"c{self.calls}-")
+        return said("Done.")
+
+    def _slowly(self, text: str) -> Play:
+        if self.chance.random() < 0.15:
+            return [ModelUnreachable("The server does not answer.")]
+        gate = asyncio.Event()
+        if self.patient:
+            self.gates.append(gate)
+        else:
+            gate.set()
+        return [gate, *said(text)]
+
+    def _sum(self, request: Request) -> Play:
+        return self._slowly(SUMMARY)
+
+    def _note(self, request: Request) -> Play:
+        many = "\n".join(f"- (2) Fact {n} of {len(self.gates)} [e3, e{n + 4}]" for n in range(9))
+        return self._slowly(self.chance.choice((OBSERVATIONS, many, "Nothing.")))
+
+    async def act(self) -> None:
+        """One thing; what cannot be done now is refused with words, and nothing else happens."""
+        talk = self.rig.talk
+        actions: tuple[Action, ...] = (
+            self._send, self._send, self._send, self._send, self._look_on, self._look_on, self._open_gate,
+            self._open_gate, talk.stop, self._take_back, self._take_back, self._again, self._pin, self._begin,
+            self._drafted, self._taken, self._taken, self._cancel,
+        )  # fmt: skip
+        try:
+            await self.chance.choice(actions)()
+        except HelixError as refused:
+            self.refusals.append(refused)
+
+    async def _send(self) -> None:
+        self.sent.append(f"Message {len(self.sent)}.")
+        await self.rig.talk.send(self.sent[-1])
+
+    async def _look_on(self) -> None:
+        for _ in range(self.chance.randint(1, 60)):
+            await asyncio.sleep(0)
+        self.rig.clock.pass_s(self.chance.choice((0, 1, 400)))
+
+    async def _open_gate(self) -> None:
+        if self.gates:
+            self.chance.choice(self.gates).set()
+
+    async def _take_back(self) -> None:
+        known = self.rig.talk.session.transcript
+        if held := [seq for seq in known.rewrites.made if known.can_undo(seq)]:
+            await self.rig.talk.undo(self.chance.choice(held))
+
+    async def _again(self) -> None:
+        if gone := sorted(self.rig.talk.session.transcript.rewrites.undone):
+            await self.rig.talk.redo(self.chance.choice(gone))
+
+    async def _pin(self) -> None:
+        items = self.rig.talk.session.transcript.items
+        if outputs := [one.seq for one in items if isinstance(one.event, ToolAnswered)]:
+            await self.rig.talk.pin(self.chance.choice(outputs))
+            await self.rig.talk.unpin(self.chance.choice(outputs))
+
+    async def _begin(self) -> None:
+        self.chance.choice((self.rig.talk.compact, self.rig.talk.observe))()
+
+    async def _drafted(self) -> None:
+        async def write() -> None:
+            try:
+                self.draft = await self.rig.talk.draft_handover("the tests")
+            except CompactionRefused as refused:
+                self.refusals.append(refused)
+
+        self.scope.start(write(), "drafting")
+
+    async def _taken(self) -> None:
+        if self.draft is not None:
+            draft, self.draft = self.draft, None
+            text = draft.text.replace("A fact", "My fact") if self.chance.random() < 0.8 else None
+            await self.rig.talk.commit_handover(draft, text)
+
+    async def _cancel(self) -> None:
+        self.chance.choice((self.rig.talk.cancel_compaction, self.rig.talk.cancel_observation))()
+
+    async def end(self) -> None:
+        """Let all that is under way end; what waited is sent."""
+        talk = self.rig.talk
+        self.patient = False
+        for gate in self.gates:
+            gate.set()
+        while talk.running or talk.session.transcript.queued:
+            talk.resume()
+            await self.rig.idle()
+        await self.rig.idle()
+        await self.scope.close()
+        await talk.session.quiet()
+
+
+@pytest.mark.parametrize("seed", range(24))
+async def test_nothing_is_lost_whatever_is_done_at_once(seed: int) -> None:
+    """Each message is said once, in order; every request was valid; log, store and state agree."""
+    crowd = Crowd(seed)
+    talk = await crowd.rig.begin()
+    for _ in range(70):
+        await crowd.act()
+        window, now = talk.measure()
+        assert now.used >= 0
+        assert window.estimate == sum(row.tokens for row in talk.rows())
+    await crowd.end()
+    assert all(one.what and one.why for one in crowd.refusals)
+    spoken = [one.text for one in crowd.rig.events(UserSpoke)]
+    assert spoken == crowd.sent
+    assert len(crowd.rig.events(MessageQueued)) < len(spoken)
+    for request in crowd.rig.model.observing_requests:
+        assert problems(request.messages) == []
+    for one in (*crowd.rig.events(HandoverMade), *crowd.rig.events(ObservationsMade)):
+        assert (await crowd.rig.store.get(one.index)).startswith(b"Index of cached outputs")
+    placed = [one.made for one in crowd.rig.events(ObservationsPlaced)]
+    assert len(placed) == len(set(placed))
+    await crowd.rig.sound()
+
+
+async def test_the_crowd_does_it_all() -> None:
+    """What the test above is about does happen in it."""
+    seen: set[str] = set()
+    for seed in range(12):
+        crowd = Crowd(seed)
+        await crowd.rig.begin()
+        for _ in range(70):
+            await crowd.act()
+        await crowd.end()
+        seen |= {type(one.event).__name__ for one in crowd.rig.talk.session.log}
+        seen |= {one.trigger for one in crowd.rig.events(HandoverMade)}
+        seen |= {"edited" for one in crowd.rig.events(HandoverMade) if one.edited}
+        seen |= {"reflection" for one in crowd.rig.events(ObservationsMade) if one.reflection}
+    assert seen >= {
+        "HandoverMade", "HandoverFailed", "ObservationsMade", "ObservationsPlaced", "ObservationsFailed",
+        "FoldMade", "SweepMade", "Undone", "Redone", "Pinned", "MessageQueued", "by hand", "85 %", "edited",
+    }  # fmt: skip
