@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -60,7 +61,7 @@ def possible(transcript: Transcript, keep_tokens: int) -> list[Cut]:
     shown = [transcript.shown_tokens(one) for one in live]
     held = transcript.handover
     behind, found = 0, []
-    positions = set(legal(live))
+    positions = _in_order(live) & set(legal(live))
     for position in range(len(live) - 1, 0, -1):
         behind += shown[position]
         if position <= last and position in positions and behind >= keep_tokens:
@@ -68,6 +69,24 @@ def possible(transcript: Transcript, keep_tokens: int) -> list[Cut]:
             if cut is not None:
                 found.append(cut)
     return found
+
+
+def _in_order(live: Sequence[Item | Block]) -> set[int]:
+    """Positions where all before them ends before anything behind begins.
+
+    What came back between observations does not: these stand together, before it.
+    """
+    ends = list(accumulate(map(_end, live), max))
+    begins = list(accumulate(map(_begin, reversed(live)), min))[::-1]
+    return {position for position in range(1, len(live)) if ends[position - 1] <= begins[position]}
+
+
+def _begin(entry: Item | Block) -> int:
+    return entry.covers[0].after if isinstance(entry, Block) else entry.seq - 1
+
+
+def _end(entry: Item | Block) -> int:
+    return entry.upto if isinstance(entry, Block) else entry.seq
 
 
 def _at(
@@ -82,10 +101,9 @@ def _at(
     covered = [n for n in range(position) if not (inside and n == newest)]
     if not covered:
         return None
-    last = live[position - 1]
     kept = live[newest].seq if inside else 0
-    # A user message kept back lies before what is covered.
-    upto = max(last.upto if isinstance(last, Block) else last.seq, covered_already)
+    # A message kept back lies before what is covered; observations may reach behind what follows them.
+    upto = max(covered_already, *map(_end, live[:position]))
     return Cut(
         upto, kept, sum(_messages(live[n], transcript) for n in covered), sum(shown[n] for n in covered)
     )

@@ -302,7 +302,7 @@ def histories(
     """A history of any of these actions, in any order that is legal, by the maker that made it."""
     maker = Maker(draw(policies() if policy is None else policy))
     maker.user("Begin.")
-    for action in draw(st.lists(st.sampled_from(actions), min_size=14, max_size=26)):
+    for action in draw(st.lists(st.sampled_from(actions), min_size=10, max_size=20)):
         act(maker, action, draw)
     return maker
 

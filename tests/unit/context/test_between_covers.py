@@ -5,10 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from helix_desktop.context import cut as cuts
 from helix_desktop.context import fold, panic
-from helix_desktop.context.event import FoldMade, HandoverMade, ObservationsMade, Undone, UserSpoke
-from helix_desktop.context.layout import Item
+from helix_desktop.context.event import (
+    FoldMade,
+    HandoverMade,
+    ObservationsMade,
+    Recorded,
+    Undone,
+    UserSpoke,
+)
+from helix_desktop.context.layout import Block, Item
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window import project
 from tests.support import rewriting
 from tests.support.histories import Maker, unfolded
 from tests.support.reach import lost
@@ -131,6 +140,21 @@ def test_what_a_handover_kept_back_is_reachable_after_the_next() -> None:
     assert again is not None
     assert kept not in {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
     assert lost(maker) == []
+
+
+def test_a_handover_ends_before_or_behind_what_came_back() -> None:
+    """A cut among the steps that came back would leave observations behind it that stand before them."""
+    maker = observed_thrice()
+    covers = maker.transcript.covers
+    for cut in cuts.possible(maker.transcript, 0):
+        before = maker.window().estimate
+        twin = maker.transcript.fork()
+        twin.apply(Recorded(twin.last_seq + 1, 0, maker.handover_at(cut)))
+        assert not [one for one in covers if one.after < cut.upto < one.upto]
+        after = project(twin, maker.policy, maker.frame)
+        assert isinstance(after.entries[0], Block)
+        assert before - (after.estimate - after.shares[0]) == cut.tokens
+    assert cuts.possible(maker.transcript, 0)
 
 
 def test_a_handover_over_folds_and_observations_leads_to_everything() -> None:
