@@ -104,6 +104,9 @@ async def test_kill_9_loses_nothing_that_was_told(tmp_path: Path) -> None:
     verified = await cli("cache", "verify", "--workspace", "ws")
     assert verified.code == 0, verified
     timeline = await cli("timeline", "--workspace", "ws", "--json")
-    rewrites = ("handover-made", "handover-failed", "sweep-made")
+    rewrites = (
+        *("handover-made", "handover-failed", "sweep-made", "fold-made", "form-chosen"),
+        *("observations-made", "observations-placed", "observations-failed"),
+    )
     expected = [line.seq for line in told if type(line.event).__struct_config__.tag in rewrites]
     assert [one["seq"] for one in timeline.json[0]["events"]] == expected
