@@ -12,7 +12,14 @@ import pytest
 
 from helix_desktop.app.voice import Line
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import AssistantSpoke, Recorded, ToolAnswered, TurnEnded, digests_in
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Recorded,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+    digests_in,
+)
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.cli_rig import ROOT, Cli, Ran, ended
@@ -61,9 +68,15 @@ def unanswered(events: list[Recorded]) -> set[str]:
     return made - {one.event.call_id for one in events if isinstance(one.event, ToolAnswered)}
 
 
+def at_rest(events: list[Recorded]) -> bool:
+    """Whether no turn runs; what is written after a turn, such as observations, does not begin one."""
+    turns = [one.event for one in events if isinstance(one.event, TurnEnded | UserSpoke)]
+    return isinstance(turns[-1], TurnEnded)
+
+
 def check_marked(before: list[Recorded], lines: list[Line]) -> None:
     """Assert that going on first answers what was open, then marks the turn, then begins the next one."""
-    if isinstance(before[-1].event, TurnEnded):
+    if at_rest(before):
         assert lines[0].event != TurnEnded("interrupted")
         return
     marked = next(n for n, line in enumerate(lines) if line.event == TurnEnded("interrupted"))
@@ -90,7 +103,7 @@ async def test_kill_9_loses_nothing_that_was_told(tmp_path: Path) -> None:
 
         events = await stored(cli, told[0].session)
         assert [line.event for line in told] == [one.event for one in events[: len(told)]]
-        cut_off += not isinstance(events[-1].event, TurnEnded)
+        cut_off += not at_rest(events)
 
         # Some facts had no time to be told.
         told = [Line(told[0].session, one.seq, one.at, one.event) for one in events]
