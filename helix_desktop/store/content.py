@@ -45,7 +45,7 @@ class Contents:
         self._codec = codec
         self._quarantine = quarantine
 
-    def stage(self, batch: Batch, content: Content, at: int) -> Growth:
+    def stage(self, batch: Batch, content: Content, at: int, session: str = "") -> Growth:
         """Put a content's rows into the batch, unless it is stored already and sound. Raises ValueError."""
         check_bytes(content)
         digest = content.digest
@@ -63,7 +63,7 @@ class Contents:
             write_record(batch, self._codec, digest, msgspec.structs.replace(old, stored_size=stored_size))
             growth = Growth(stored_size=stored_size - old.stored_size)
         else:
-            fresh = record_of(content, stored_size, created)
+            fresh = record_of(content, stored_size, created, session)
             write_record(batch, self._codec, digest, fresh if known else self._counted(digest, fresh))
             growth = Growth(1, fresh.size, stored_size) if known else Growth()
         if not (known and old is None) and self._quarantine.holds(digest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import msgspec
@@ -13,6 +14,8 @@ from helix_desktop.store.codec import Codec, RowDamaged, Shape
 from helix_desktop.store.commit import check_continues, check_held
 from helix_desktop.store.handle import View
 from helix_desktop.store.record import Record, change_record
+
+_log = logging.getLogger(__name__)
 
 _EVENT = Shape(Recorded)
 _SEQ = Shape(int)
@@ -51,6 +54,20 @@ def _refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> N
 
 def _referred(record: Record) -> Record:
     return msgspec.structs.replace(record, references=record.references + 1)
+
+
+def read_handovers(view: View, codec: Codec) -> list[tuple[str, Recorded]]:
+    """Every handover with its session. A damaged one is left out: it must not hide the others."""
+    found: list[tuple[str, Recorded]] = []
+    for key, _ in view.scan(keys.HANDOVERS):
+        session, seq = keys.session_in(key), keys.seq_in(key)
+        row = view.get(keys.event(session, seq))
+        try:
+            if row is not None:
+                found.append((session, codec.unseal(keys.event(session, seq), row, _EVENT)))
+        except RowDamaged as error:
+            _log.warning("Event %d of session %s is damaged: %s", seq, session, error)
+    return found
 
 
 def read_events(view: View, codec: Codec, session: str) -> list[Recorded]:

@@ -22,7 +22,9 @@ SESSION_BYTES = 200  # longest session id, in bytes of UTF-8
 
 RECORDS = (b"m", b"n")
 NEWEST = (b"t", b"u")
+NEWEST_BYTES = 1 + 8 + DIGEST_BYTES  # of a key of the index by time
 SUMMARIES = (b"s", b"t")
+HANDOVERS = (b"h", b"i")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
@@ -64,6 +66,16 @@ def newest(created: int, digest: str) -> bytes:
     return b"t" + _NUMBER.pack(_LAST_TIME - created) + raw(digest)
 
 
+def newest_from(created: int, start: bytes) -> bytes:
+    """Where the records of a millisecond whose digests begin with `start` begin in the index by time."""
+    return b"t" + _NUMBER.pack(_LAST_TIME - created) + start
+
+
+def created_in(key: bytes) -> int:
+    """The time of creation in a key of the index by time, in milliseconds since 1970."""
+    return _LAST_TIME - int(_NUMBER.unpack(key[1:9])[0])
+
+
 def digest_in(key: bytes) -> str:
     """The digest at the end of a record, index or back-reference key."""
     return key[-DIGEST_BYTES:].hex()
@@ -100,6 +112,11 @@ def events_of(session: str) -> Span:
 def seq_in(key: bytes) -> int:
     """The seq at the end of an event, handover or reference key."""
     return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
+
+
+def session_in(key: bytes) -> str:
+    """The session in an event or handover key."""
+    return key[1 : -1 - _NUMBER.size].decode()
 
 
 def handover(session: str, seq: int) -> bytes:

@@ -3,6 +3,7 @@
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
 clean        the sequence at the last close: a smaller one later means that its tail was lost
+search.db    the index for searching and sorting: made of db/, and made again whenever it is missing
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ class Layout:
     def quarantine(self) -> Path:
         """Damaged rows."""
         return self.folder / "quarantine"
+
+    @property
+    def search(self) -> Path:
+        """The index for searching and sorting."""
+        return self.folder / "search.db"
 
     def make(self) -> None:
         """Make the folders. Raises DataDirUnusable."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
-from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
-from helix_desktop.context.event import Recorded, digests_in
+from helix_desktop.context.content import Content, Entry, Page, SessionSummary, StoreTotals
+from helix_desktop.context.event import HandoverMade, Recorded, digests_in
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock, Commit, check_bytes, check_continues, check_held, now
-from helix_desktop.store.paging import cursor_after, stretch
+from helix_desktop.store.finder import Finder
+from helix_desktop.store.ordering import Listing, page_of
 
 
-class MemoryStore:
+class MemoryStore(Finder):
     """One workspace's memory while the process lives. Nothing is compressed: `stored_size` equals `size`."""
 
     def __init__(self, clock: Clock = now) -> None:
@@ -42,7 +44,7 @@ class MemoryStore:
         for content in made.contents:
             if content.digest not in self._entries:
                 self._bytes[content.digest] = content.data
-                self._entries[content.digest] = _entry(content, made.at)
+                self._entries[content.digest] = _entry(content, made.at, made.session)
         for recorded in made.events:
             self._logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
@@ -82,20 +84,27 @@ class MemoryStore:
         self._check_open()
         return self._find(prefix, limit)
 
-    async def page(
-        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
-    ) -> Page:
-        """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
+    async def tools(self) -> tuple[str, ...]:
+        """The tools by whose name something is stored, in order."""
         self._check_open()
-        asked = stretch(cursor, limit, order, prefix)
-        held = (
-            keys.record(one) if prefix else keys.newest(self._entries[one].created, one)
-            for one in self._entries
-        )
-        left = _within(sorted(held), asked.span)
-        shown = (left[::-1] if asked.backwards else left)[:limit]
-        entries = tuple(self._entries[keys.digest_in(key)] for key in shown)
-        return Page(entries, cursor_after(shown[-1]) if len(shown) < len(left) else "")
+        return tuple(sorted({entry.tool for entry in self._entries.values()}))
+
+    async def indexed(self) -> None:
+        """Nothing is indexed here: everything is always looked through."""
+        self._check_open()
+
+    async def _page(self, asked: Listing, words: Sequence[str] = ()) -> Page:
+        self._check_open()
+        return page_of(asked, self._entries.values())
+
+    async def _digests(self, asked: Listing) -> bytes:
+        found = await self._page(replace(asked, limit=len(self._entries) + 1))
+        return b"".join(bytes.fromhex(entry.digest) for entry in found.entries)
+
+    async def _handovers(self) -> list[tuple[str, Recorded]]:
+        self._check_open()
+        kept = ((session, one) for session, log in self._logs.items() for one in log)
+        return [(session, one) for session, one in kept if isinstance(one.event, HandoverMade)]
 
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""
@@ -148,7 +157,7 @@ def _within(held: list[bytes], span: keys.Span) -> list[bytes]:
     return held[bisect_left(held, span[0]) : bisect_left(held, span[1])]
 
 
-def _entry(content: Content, at: int) -> Entry:
+def _entry(content: Content, at: int, session: str) -> Entry:
     return Entry(
         content.digest,
         len(content.data),
@@ -160,4 +169,5 @@ def _entry(content: Content, at: int) -> Entry:
         content.kind,
         at,
         at,
+        session=session,
     )

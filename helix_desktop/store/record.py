@@ -29,6 +29,9 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
     kind: ContentKind
     recalls: int = 0
     references: int = 0
+    session: str = ""
+    pinned: bool = False
+    trashed: int = 0
 
     def entry(self, digest: str) -> Entry:
         """The record as it crosses the port."""
@@ -45,14 +48,17 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
             self.last_used,
             self.recalls,
             self.references,
+            self.session,
+            self.pinned,
+            self.trashed,
         )
 
 
 RECORD = Shape(Record)
 
 
-def record_of(content: Content, stored_size: int, at: int) -> Record:
-    """The record of a content stored for the first time, at `at` milliseconds since 1970."""
+def record_of(content: Content, stored_size: int, at: int, session: str) -> Record:
+    """The record of a content stored for the first time, by `session` at `at` milliseconds since 1970."""
     return Record(
         at,
         at,
@@ -63,6 +69,7 @@ def record_of(content: Content, stored_size: int, at: int) -> Record:
         content.target,
         content.first_line,
         content.kind,
+        session=session,
     )
 
 

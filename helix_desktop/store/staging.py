@@ -20,7 +20,7 @@ _TOTALS = Shape(StoreTotals)
 
 def stage_commit(batch: Batch, codec: Codec, contents: Contents, commit: Commit) -> None:
     """Put everything of a commit into the batch. Raises ValueError when what is stored does not allow it."""
-    grown = [contents.stage(batch, content, commit.at) for content in commit.contents]
+    grown = [contents.stage(batch, content, commit.at, commit.session) for content in commit.contents]
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
         check_held(digest, batch.get(keys.record(digest)) is not None, "a recall")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import size_text
+from helix_desktop.context.sighting import Sighting, Spot
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.tools.sighting import Sighting, Spot
 
 _NAMED = 100  # characters of a hit's tool and target that are shown
 _ECHO = 80  # characters of the agent's own words that are said back
