@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import suppress
 
-from helix_desktop.context.content import Entry, Page, SessionSummary
+from helix_desktop.context.content import Entry, Filter, Page, SessionSummary
 from helix_desktop.context.listing import passes, tie_start
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged, Shape
@@ -33,8 +33,9 @@ def read_page(view: View, codec: Codec, asked: Listing) -> Page:
     else:
         return page_of(asked, _entries(view, codec, _records(asked)))
     found: list[Entry] = []
+    every = asked.wanted == Filter(prefix=asked.wanted.prefix)
     for entry in entries:
-        if passes(entry, asked.wanted):
+        if every or passes(entry, asked.wanted):
             found.append(entry)
             if len(found) > asked.limit:
                 break

@@ -279,7 +279,7 @@ async def _same(datas: list[bytes], order: Order, wanted: Filter, query: str, li
             await durable.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts, orders, filters, queries, st.integers(1, 5), st.integers(0, 12))
 def test_index_scan_and_twin_find_the_same(
     datas: list[bytes], order: Order, wanted: Filter, query: str, limit: int, at: int
