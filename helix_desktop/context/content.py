@@ -69,8 +69,8 @@ class Page(msgspec.Struct, frozen=True):
 class Filter(msgspec.Struct, frozen=True):
     """Which entries are listed or searched; as it is made, it lets all of them pass.
 
-    `target` is a part of the target, whatever its case; `besides` are tools left out. Sizes are in bytes, times
-    in milliseconds since 1970, ends included. None: both answers pass.
+    `target` is a part of the target, whatever its case; `besides` are tools left out. Sizes are in bytes,
+    times in milliseconds since 1970, ends included. None: both answers pass.
     """
 
     prefix: str = ""

@@ -49,6 +49,10 @@ class Finder(ABC):
         """The tools by whose name something is stored, in order."""
 
     @abstractmethod
+    async def indexed(self) -> None:
+        """Wait until all is indexed that ever will be; what is found is the same without."""
+
+    @abstractmethod
     async def _page(self, asked: Listing, words: Sequence[str] = ()) -> Page:
         """The page of a listing; given folded words, without what surely does not hold them all."""
 

@@ -19,6 +19,7 @@ COLUMNS = (
     "digest, size, stored, tokens, tool, target, line, kind, created, used, recalls, refs, session, pinned,"
     " trashed"
 )
+_PINNED = 13  # among them
 _SORTED_BY: dict[SortColumn, str] = {
     "target": "target_key",
     "line": "line_key",
@@ -74,8 +75,9 @@ def key_columns(column: SortColumn) -> tuple[str, ...]:
 
 def entry_of(row: Sequence[Any]) -> Entry:
     """An entry out of a row of COLUMNS."""
-    digest, *plain, pinned, trashed = row
-    return Entry(digest.hex(), *plain, pinned=bool(pinned), trashed=trashed)
+    values = list(row)
+    values[0], values[_PINNED] = row[0].hex(), bool(row[_PINNED])
+    return Entry(*values)
 
 
 def match_of(words: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """search_cached_content: finding what to recall by the words it holds (CONTEXT.md 3.1).
 
-The store says what holds the words, newest first, each content read to see them. One call ends at a bound; the
-answer then gives a cursor to go on from.
+The store says what holds the words, newest first, each content read to see them. One call ends at a bound;
+the answer then gives a cursor to go on from.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated
 
 import msgspec
 
-from helix_desktop.context.content import Filter, Found
+from helix_desktop.context.content import ContentKind, Filter, Found
 from helix_desktop.context.errors import InputUnusable, StoreError, ToolError
 from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.tool import ToolResult
@@ -25,7 +25,10 @@ from helix_desktop.tools.search_answer import Answer, hit_lines
 
 NAME = "search_cached_content"
 _CURSOR = re.compile(r"[0-9a-f]{2,200}")
-_MADE = ("output", "argument")  # kinds of contents that tools and agent made: no indexes
+_MADE: tuple[ContentKind, ...] = (
+    "output",
+    "argument",
+)  # kinds of contents that tools and agent made: no indexes
 
 
 class SearchCacheArguments(Arguments, frozen=True):
@@ -94,7 +97,7 @@ class SearchCachedContent(Free):
         return going
 
     async def _told(self, found: Found) -> tuple[list[str], str]:
-        """The hits that there is room for, and where to go on; the first loses lines rather than wait for ever."""
+        """The hits there is room for, and where to go on; the first loses lines rather than wait for ever."""
         told: list[str] = []
         room, cursor = self._bounds.tokens, ""
         for hit in found.hits:

@@ -1,7 +1,8 @@
 """Lists and searches of a full cache: pages in every order at any depth, hash prefixes, index against scan.
 
-Run as a script for a table; with a number, that many entries (`1000000` takes some minutes and 2 GB). Contents
-are about 1 KB of code, so that the figures are of finding and not of reading; a scan of larger ones is slower.
+Run as a script for a table; with a number, of that many entries (`1000000` takes some minutes and 5 GB).
+Contents are about 1 KB of code, so that the figures are of finding and not of reading; a scan of larger ones
+is slower.
 """
 
 from __future__ import annotations
@@ -154,4 +155,4 @@ def main(count: int = ENTRIES) -> list[Figure]:
 
 if __name__ == "__main__":
     for figure, value, target in main(int(sys.argv[1]) if sys.argv[1:] else ENTRIES):
-        print(f"{figure:<56} {value:>12.3f}   {target}")
+        sys.stdout.write(f"{figure:<56} {value:>12.3f}   {target}\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -105,11 +105,3 @@ def handover(seq: int, *said: str, ledger: str = "") -> Recorded:
 async def open_store(folder: Path, index_after: float | None = None) -> LevelStore:
     """A store on disk with a ticking clock; it indexes texts when `indexed` is awaited."""
     return await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after)
-
-
-def parts_of(path: Path, size: int = 4096) -> Iterator[int]:
-    """Where the pages of a file begin."""
-    return iter(range(0, path.stat().st_size, size))
-
-
-Spoil = Callable[[Path], object]

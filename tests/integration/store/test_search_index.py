@@ -101,7 +101,9 @@ def _make_folder(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, _cut, _garble_head, _empty, _make_folder])
-async def test_a_missing_or_damaged_index_loses_nothing(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+async def test_a_missing_or_damaged_index_loses_nothing(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
     expected = await filled(tmp_path)
     spoil(tmp_path / "search.db")
     assert await found_in(tmp_path) == expected
