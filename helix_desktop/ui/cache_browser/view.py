@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.cache_browser.choices import of_path, of_tool
+from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF
 from helix_desktop.ui.cache_browser.filter_bar import FilterBar
+from helix_desktop.ui.cache_browser.mentions import Mentions
 from helix_desktop.ui.cache_browser.model import CacheModel
 from helix_desktop.ui.cache_browser.preview import Preview
 from helix_desktop.ui.cache_browser.rows import (
+    MOST_LISTED,
     CacheFilter,
+    CacheFound,
     CacheProgress,
     CacheSource,
     CacheTotals,
@@ -24,6 +32,7 @@ from helix_desktop.ui.elements import EmptyState, FindKey, Now, Start, Words, wa
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import PushButton, retint
 
+_WORD = re.compile(r'"([^"]+)"|(\S+)')
 _NOTHING_YET = "Nothing cached yet. Every tool output is stored here the moment it arrives."
 
 
@@ -37,6 +46,7 @@ class CacheBrowser(QWidget):
     export_requested = Signal(str)
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
+    handover_requested = Signal(str, int)  # session and seq of a handover that a search found
 
     def __init__(self, start: Start, now: Now = wall_clock) -> None:
         """`start` owns the coroutines that ask the source; `now` is for words like "2 min ago"."""
@@ -46,10 +56,12 @@ class CacheBrowser(QWidget):
         self._totals = CacheTotals()
         self._refreshing = self._again = False
         self._sought = ""
+        self._shown, self._searching = CacheFilter(), False
         self.model = CacheModel(start, self, now)
         self.table = CacheTable(self.model, now)
         self.preview = Preview(start, now)
-        self.filter_bar = FilterBar()
+        self.filter_bar = FilterBar(now)
+        self.mentions = Mentions()
         self.nothing = EmptyState("database", _NOTHING_YET, "Go to the chat")
         self.no_match = EmptyState("search", "Nothing fits this filter.", "Clear the filter")
         self._trouble = Words("", 13, "error")
@@ -94,6 +106,7 @@ class CacheBrowser(QWidget):
         """Show a content, if it is still the one that is selected."""
         if state.row.digest == self.table.current_digest():
             self.preview.show_state(state)
+            self.preview.content.seek(longest_word(self._shown.text) if state.row.hit else "")
 
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         """Tell the outcome of a check, for example "verified 14:31"."""
@@ -144,7 +157,7 @@ class CacheBrowser(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for part in (self.filter_bar, self._notice):
+        for part in (self.filter_bar, self.mentions, self._notice):
             column.addWidget(part)
         column.addWidget(self.splitter, 1)
         column.addWidget(self.nothing, 1)
@@ -153,9 +166,9 @@ class CacheBrowser(QWidget):
     def _wire(self) -> None:
         self.table.chosen.connect(self._chose)
         self.table.opened.connect(self.preview.content.text.setFocus)
-        self.table.order_toggled.connect(
-            lambda: self.model.set_oldest_first(self.filter_bar.toggle_order() == "oldest")
-        )
+        self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[NUMBER_OF[key]]))
+        self.table.menu_requested.connect(self._row_menu)
+        self.mentions.chosen.connect(self.handover_requested)
         self.filter_bar.changed.connect(self.refresh)
         self.filter_bar.menu_requested.connect(self._more)
         self.filter_bar.cancel_requested.connect(self.cancel_requested)
@@ -196,19 +209,36 @@ class CacheBrowser(QWidget):
             self.refresh()
 
     async def _ask(self, source: CacheSource, wanted: CacheFilter) -> None:
-        totals, ids = await source.totals(), await source.ids(wanted)
+        totals = await source.totals()
+        self.filter_bar.offer(await source.tools(), await source.sessions())
+        if not wanted.text:
+            self._list(source, wanted, totals, CacheFound(await source.ids(wanted)))
+            return
+        found = await source.search(wanted)
+        mentions = found.handovers
+        while self._list(source, wanted, totals, replace(found, handovers=mentions)) and found.cursor:
+            found = await source.search(wanted, found.cursor)
+
+    def _list(self, source: CacheSource, wanted: CacheFilter, totals: CacheTotals, found: CacheFound) -> bool:
+        """Show what was found, if it is still what is wanted."""
         if source is not self._source or wanted != self.filter_bar.wanted:
             self._again = source is self._source or self._again
-            return
+            return False
         self._notice.hide()
-        self._totals = totals
+        self._totals, self._searching = totals, bool(found.cursor)
+        if wanted != self._shown:
+            self._shown = wanted
+            self.model.set_order(wanted.sort, bool(wanted.text))
+            self.table.show_found_lines(bool(wanted.text))
+        self.mentions.show_links(found.handovers)
         chosen, bar = self._sought or self.table.current_digest(), self.table.verticalScrollBar()
         place = bar.value()
-        added = self.model.set_ids(ids)
+        added = self.model.set_ids(found.ids)
         if added > 0 and place > 0:
             bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
         self._restore(chosen, place, rebuilt=added < 0)
         self._show_what_there_is()
+        return True
 
     def _restore(self, chosen: str, place: int, *, rebuilt: bool) -> None:
         row = self.model.row_of(chosen) if chosen else -1
@@ -231,13 +261,17 @@ class CacheBrowser(QWidget):
         self.nothing.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
-        self._pages.setCurrentWidget(self.table if listed or not wanted.narrows else self.no_match)
+        waiting = listed or self._searching or not wanted.narrows
+        self._pages.setCurrentWidget(self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.say(
             f"Nothing fits “{wanted.text}”." if wanted.text else "Nothing fits this filter.",
             "Clear the filter",
         )
-        self.filter_bar.show_totals(self._totals, listed)
+        said = f"{listed:,} so far, searching…" if self._searching else ""
+        if listed >= MOST_LISTED and wanted.text:
+            said = f"The first {listed:,} hits of {self._totals.entries:,} entries"
+        self.filter_bar.show_totals(self._totals, listed, said)
 
     def _chose(self, digest: str) -> None:
         if digest != self.preview.digest:
@@ -248,17 +282,48 @@ class CacheBrowser(QWidget):
         self._trouble.setText(str(error))
         self._notice.show()
 
+    def _row_menu(self, at: QPoint) -> None:
+        row = self.model.entry(self.table.currentIndex().row())
+        if row is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        offered = [of_path(row.target)] if row.target and row.state != "index" else []
+        if row.tool and row.tool != "argument":
+            offered.insert(0, of_tool(row.tool))
+        for choice in offered:
+            menu.addAction(f"Only {choice.words}".replace("&", "&&"), partial(self.filter_bar.toggle, choice))
+        if offered:
+            menu.addSeparator()
+        menu.addAction("Copy the hash", self.preview.copy_digest)
+        menu.popup(at)
+
+    def _sort_menu(self, parent: QMenu) -> QMenu:
+        menu = QMenu("Sort by", parent)
+        for column in COLUMNS:
+            held = self._shown.sort.column == column.sorts_by
+            action = QAction(column.title, menu, checkable=True, checked=held)
+            action.triggered.connect(lambda _, one=column: self.filter_bar.sort_by(one))
+            menu.addAction(action)
+        return menu
+
     def _more(self, anchor: QWidget) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Verify all entries", self.verify_all_requested.emit)
         menu.addAction("Refresh", self.refresh)
         menu.addSeparator()
+        menu.addMenu(self._sort_menu(menu))
         columns = self.table.columns_menu()
         columns.setTitle("Columns")
         columns.setParent(menu, columns.windowFlags())
         menu.addMenu(columns)
         menu_below(menu, anchor)
+
+
+def longest_word(text: str) -> str:
+    """The word or quoted phrase of a search that says most of where a hit is."""
+    return max((found[0] or found[1] for found in _WORD.findall(text)), key=len, default="")
 
 
 def _add_key(widget: QWidget, key: str, deed: Callable[[], object], context: Qt.ShortcutContext) -> None:
