@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.content import Content, Entry, Filter, Order, Sort
+from helix_desktop.context.content import Content, Entry, Filter, Order, Sort, SortColumn
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import InputUnusable, StoreClosed
 from helix_desktop.context.listing import passes, position
@@ -39,9 +39,9 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: str) -> None:
+async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: SortColumn) -> None:
     for descending in (False, True):
-        sort = Sort(column, descending)  # type: ignore[arg-type] # the parameters are the literals
+        sort = Sort(column, descending)
         found = await walk(store, 7, sort)
         assert len(found) == len(DATAS)
         places = [position(one, sort.column) for one in found]

@@ -66,7 +66,7 @@ async def fill(store: Store, datas: Sequence[bytes]) -> None:
         await store.commit(session, named, part, [part[-1].digest] if at % 4 == 0 else [])
 
 
-async def walk(store: Store, limit: int, order: Order = "newest", wanted: Filter = Filter()) -> list[Entry]:  # noqa: B008 - frozen
+async def walk(store: Store, limit: int, order: Order = "newest", wanted: Filter = Filter()) -> list[Entry]:  # noqa: B008 - it is frozen
     """All entries that pass, page by page."""
     found: list[Entry] = []
     cursor = ""
@@ -79,7 +79,7 @@ async def walk(store: Store, limit: int, order: Order = "newest", wanted: Filter
             return found
 
 
-async def found_by(store: Store, query: str, limit: int = 3, wanted: Filter = Filter()) -> list[str]:  # noqa: B008 - frozen
+async def found_by(store: Store, query: str, limit: int = 3, wanted: Filter = Filter()) -> list[str]:  # noqa: B008 - it is frozen
     """The digests of all hits, by following the cursors."""
     found: list[str] = []
     cursor = ""

@@ -11,14 +11,14 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.context.content import Filter
-from helix_desktop.ui.cache_browser.rows import UNTRASHED
+from helix_desktop.ui.cache_browser.rows import CACHE_STATES, UNTRASHED, CacheState
 
 _KB, _HOUR_MS = 1024, 3_600_000
 _DAY_MS = 24 * _HOUR_MS
 _MOST_SESSIONS = 12
 _NAMED = 48  # characters of a name on a chip or in the menu
 
-Slot: TypeAlias = Literal["tool", "session", "path", "size", "age", "unused", "orphan"]
+Slot: TypeAlias = Literal["state", "tool", "session", "path", "size", "age", "unused", "orphan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Choice:
     slot: Slot
     words: str
     asks: Mapping[str, Any]
+    state: CacheState | None = None  # asked of the session's window, which the store does not know
 
 
 SIZES = (
@@ -48,6 +49,11 @@ def ages(now: int) -> tuple[Choice, ...]:
         Choice("age", "Last 7 days", {"since": now - 7 * _DAY_MS}),
         Choice("age", "Older than 30 days", {"until": now - 30 * _DAY_MS}),
     )
+
+
+def of_state(state: CacheState) -> Choice:
+    """Only what stands so in the session's window."""
+    return Choice("state", f"State: {state}", {}, state)
 
 
 def of_tool(tool: str) -> Choice:
@@ -84,6 +90,7 @@ def choices_menu(
     """A menu of everything that can be chosen; what holds is checked, and let go by choosing it again."""
     menu = QMenu(parent)
     titled: tuple[tuple[str, Sequence[Choice]], ...] = (
+        ("State", [of_state(state) for state in CACHE_STATES]),
         ("Tool", [of_tool(tool) for tool in tools]),
         ("Session", [of_session(*one) for one in sessions[:_MOST_SESSIONS]]),
         ("Size", SIZES),

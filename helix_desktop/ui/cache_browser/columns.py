@@ -70,20 +70,25 @@ COLUMNS: tuple[Column, ...] = (
     Column("digest", "SHA-256", 166, 2, "mono", lambda row, _: short_digest(row.digest)),
 )  # fmt: skip
 
+NUMBERED: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}
+_FOUND_PX = 300  # that the line of a hit wants at 100 %
+_SEARCHED_DIGEST = 7  # rank of the hash while somebody is searching: words were asked for, not a hash
 NUMBER_OF: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
 
 
 def fitting(width: int, scale: float = 1.0, searching: bool = False) -> frozenset[ColumnKey]:
     """The columns that fit `width` pixels: the least important leave until the rest has room.
 
-    While somebody is searching, the line that was found leaves last.
+    While somebody is searching, the line that was found stays, and has more room.
     """
     shown = list(COLUMNS)
+    more = _FOUND_PX - NUMBERED["line"].width if searching else 0
 
     def rank(column: Column) -> int:
-        return 0 if searching and column.key == "line" else column.rank
+        ranks = {"line": 0, "digest": _SEARCHED_DIGEST} if searching else {}
+        return ranks.get(column.key, column.rank)
 
-    while sum(column.width for column in shown) * scale > width:
+    while (sum(column.width for column in shown) + more) * scale > width:
         last = max(shown, key=rank)
         if rank(last) == 0:
             break

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
 from helix_desktop.context.digest import size_text
@@ -14,11 +14,9 @@ from helix_desktop.ui.cache_browser.chips import Chips
 from helix_desktop.ui.cache_browser.choices import Choice, Slot, choices_menu, filter_of
 from helix_desktop.ui.cache_browser.columns import Column
 from helix_desktop.ui.cache_browser.rows import (
-    CACHE_STATES,
     CacheFilter,
     CacheProgress,
     CacheSort,
-    CacheState,
     CacheTotals,
 )
 from helix_desktop.ui.cache_browser.table import menu_below
@@ -27,7 +25,7 @@ from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import IconButton, PushButton, SearchField
 
 _PAUSE_MS = 150  # after the last key, before the table is filtered
-_NARROW = 640  # pixels below which the counter gives way
+_WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
 
 
 class FilterBar(QWidget):
@@ -40,24 +38,22 @@ class FilterBar(QWidget):
     def __init__(self, now: Now = wall_clock) -> None:
         super().__init__()
         self._now = now
-        self._state: CacheState | None = None
         self._sort = CacheSort()
+        self._counts = ("", "")
         self._chosen: dict[Slot, Choice] = {}
         self._tools: Sequence[str] = ()
         self._sessions: Sequence[tuple[str, str]] = ()
         self.field = SearchField("Search contents, files, tools or a hash")
-        self.field.setMinimumWidth(150)
-        self.field.setMaximumWidth(340)
-        self.states = PushButton(" All states", "", "list-filter")
+        self.field.setMinimumWidth(200)
+        self.field.setMaximumWidth(420)
         self.filters = PushButton(" Filter", "", "funnel")
-        self.filters.setToolTip("By tool, session, size, age and use")
+        self.filters.setToolTip("By state, tool, session, size, age and use")
         self.chips = Chips()
         self.session = PushButton("This session")
         self.session.setCheckable(True)
         self.session.setToolTip("Only what this session refers to")
         self.counter = Line("", 12, role="muted")
         self.more = IconButton("ellipsis", "More")
-        self.states.clicked.connect(lambda: menu_below(self._states_menu(), self.states))
         self.session.toggled.connect(lambda _: self.changed.emit())
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._soon = QTimer(self)
@@ -66,7 +62,7 @@ class FilterBar(QWidget):
         self._soon.timeout.connect(self.changed)
         self.field.textChanged.connect(lambda _: self._soon.start())
         self.filters.clicked.connect(lambda: menu_below(self.choices_menu(), self.filters))
-        for button in (self.states, self.filters, self.session):
+        for button in (self.filters, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 11, 12, 11)
@@ -74,7 +70,6 @@ class FilterBar(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.field, 10)
-        row.addWidget(self.states)
         row.addWidget(self.filters)
         row.addWidget(self.session)
         row.addStretch(1)
@@ -89,7 +84,7 @@ class FilterBar(QWidget):
         """The filter as it stands."""
         return CacheFilter(
             self.field.text().strip(),
-            self._state,
+            next((one.state for one in self._chosen.values() if one.state), None),
             self.session.isChecked(),
             self._sort,
             filter_of(self._chosen.values()),
@@ -126,28 +121,23 @@ class FilterBar(QWidget):
         self._soon.stop()
         self.field.setText("")
         self._soon.stop()
-        self._state = None
-        self.states.setText(" All states")
         self.session.blockSignals(True)
         self.session.setChecked(False)
         self.session.blockSignals(False)
         self.changed.emit()
 
-    def set_state(self, state: CacheState | None) -> None:
-        """Let only this state pass; None lets all."""
-        self._state = state
-        self.states.setText(f" {state.capitalize()}" if state else " All states")
-        self.changed.emit()
-
     def show_totals(self, totals: CacheTotals, listed: int, searching: str = "") -> None:
         """Say how much there is and how much of it is listed; `searching` says how far a search is."""
         noun = "entry" if totals.entries == 1 else "entries"
+        short = f"{listed:,} of {totals.entries:,}" if listed != totals.entries else f"{listed:,} {noun}"
         if searching:
-            self.counter.set_text(searching)
+            self._counts = (searching, searching)
+            self._count()
             return
         some = f"{listed:,} of " if listed != totals.entries else ""
         sizes = f"{size_text(totals.size)} ({size_text(totals.stored_size)} on disk)"
-        self.counter.set_text(f"{some}{totals.entries:,} {noun} · {sizes}")
+        self._counts = (f"{some}{totals.entries:,} {noun} · {sizes}", short)
+        self._count()
 
     def show_progress(self, progress: CacheProgress | None) -> None:
         """Show how far a long work is; None: it is over."""
@@ -166,8 +156,14 @@ class FilterBar(QWidget):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the counter go where room is short."""
+        """Let the counter lose words, then go, where room is short."""
         super().resizeEvent(event)
+        self._count()
+
+    def _count(self) -> None:
+        whole, short = self._counts
+        self.counter.set_text(whole if self.width() >= _WIDE else short)
+        self.counter.setToolTip(whole)
         self.counter.setVisible(self.width() >= _NARROW)
 
     def _show_chosen(self) -> None:
@@ -192,14 +188,3 @@ class FilterBar(QWidget):
         row.addWidget(cancel)
         self.work.hide()
         return self.work
-
-    def _states_menu(self) -> QMenu:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        choices: tuple[CacheState | None, ...] = (None, *CACHE_STATES)
-        for state in choices:
-            words = state.capitalize() if state else "All states"
-            action = QAction(words, menu, checkable=True, checked=state == self._state)
-            action.triggered.connect(lambda _, chosen=state: self.set_state(chosen))
-            menu.addAction(action)
-        return menu

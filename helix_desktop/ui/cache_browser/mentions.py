@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.cache_browser.chips import Chips
 from helix_desktop.ui.cache_browser.rows import HandoverLink
-from helix_desktop.ui.elements import Line
+from helix_desktop.ui.elements import Line, scaled
 
 _TITLE = 32  # characters of a session's title on a chip
 
@@ -25,6 +25,7 @@ class Mentions(QWidget):
         self._links: Sequence[HandoverLink] = ()
         self.said = Line("", 12, role="muted")
         self.said.stiff = True
+        self.said.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
         self.chips = Chips()
         row = QHBoxLayout(self)
         row.setContentsMargins(18, 0, 12, 11)

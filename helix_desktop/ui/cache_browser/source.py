@@ -16,6 +16,7 @@ from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.layout import Item
 from helix_desktop.context.listing import position
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.words import fold, words_of
 from helix_desktop.ui.cache_browser.rows import (
     DIGEST_BYTES,
     MOST_LISTED,
@@ -33,6 +34,7 @@ from helix_desktop.ui.standing import Standings, in_full
 _SEARCH_S = 0.25  # seconds that one part of a search takes at most, so that typing is answered
 _HITS = 100  # in one part of a search
 _HANDOVERS = 6
+_BEFORE_WORD = 16  # characters of a line that are shown before the word that was found
 _STORED: tuple[CacheState, int] = ("stored", 0)
 _RANK: dict[CacheState, int] = {
     "pinned": 7,
@@ -55,6 +57,7 @@ class RoomSource:
         self._room, self._transcript, self._clock = room, transcript, clock
         self._states: dict[str, tuple[CacheState, int]] = {}
         self._hits: dict[str, Hit] = {}
+        self._words: tuple[str, ...] = ()
         self.damaged: set[str] = set()
 
     async def ids(self, wanted: CacheFilter) -> bytes:
@@ -74,7 +77,7 @@ class RoomSource:
         handovers: tuple[HandoverLink, ...] = ()
         if not cursor:
             await self._look_at_window()
-            self._hits = {}
+            self._hits, self._words = {}, words_of(text)
             by_hash = await self._by_hash(text.lower(), filters)
             if by_hash:
                 return CacheFound(self._sorted(by_hash, wanted))
@@ -186,10 +189,23 @@ class RoomSource:
 
     def _hit(self, digest: str) -> str:
         hit = self._hits.get(digest)
-        if hit is None or not hit.sighting.lines:
+        if hit is None:
             return ""
+        if not hit.sighting.lines:
+            return "in its name"
         spot = hit.sighting.best[0]
-        return f"{spot.line:,}: {spot.excerpt}"
+        return f"{spot.line:,}: {_from_word(spot.excerpt, self._words)}"
+
+
+def _from_word(excerpt: str, words: Sequence[str]) -> str:
+    """An excerpt from shortly before the first of the words on, as a narrow column shows it."""
+    folded = fold(excerpt)
+    first = min((at for at in map(folded.find, words) if at >= 0), default=0)
+    return (
+        excerpt
+        if first <= _BEFORE_WORD or len(folded) != len(excerpt)
+        else f"…{excerpt[first - _BEFORE_WORD :]}"
+    )
 
 
 def _standing_sort(sort: CacheSort) -> bool:

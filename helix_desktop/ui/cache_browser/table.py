@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView,
 from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF, ColumnKey, fitting, widths
 from helix_desktop.ui.cache_browser.delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache_browser.model import CacheModel, Index
+from helix_desktop.ui.cache_browser.rows import CacheRow
 from helix_desktop.ui.elements import Now, scaled, wall_clock
 from helix_desktop.ui.theme import LIGHT, Theme
 
@@ -110,6 +111,17 @@ class CacheTable(QTableView):
         """The digest of the current row; empty when there is none."""
         at = self.currentIndex()
         return self._entries.digest_at(at.row()) if at.isValid() else ""
+
+    def current_row(self) -> CacheRow | None:
+        """What is known of the current row."""
+        at = self.currentIndex()
+        return self._entries.entry(at.row()) if at.isValid() else None
+
+    def enter(self) -> None:
+        """Take the keyboard, at the first row unless one is chosen."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if not self.currentIndex().isValid() and self._entries.rowCount():
+            self.choose(0)
 
     def choose(self, row: int) -> None:
         """Make a row the current one and bring it into sight."""

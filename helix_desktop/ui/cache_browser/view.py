@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.context.errors import HelixError
-from helix_desktop.ui.cache_browser.choices import of_path, of_tool
 from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF
+from helix_desktop.ui.cache_browser.commands import add_keys, row_menu, sort_menu
 from helix_desktop.ui.cache_browser.filter_bar import FilterBar
 from helix_desktop.ui.cache_browser.mentions import Mentions
 from helix_desktop.ui.cache_browser.model import CacheModel
@@ -28,7 +26,7 @@ from helix_desktop.ui.cache_browser.rows import (
     PreviewState,
 )
 from helix_desktop.ui.cache_browser.table import CacheTable, menu_below
-from helix_desktop.ui.elements import EmptyState, FindKey, Now, Start, Words, wall_clock
+from helix_desktop.ui.elements import EmptyState, Now, Start, Words, wall_clock
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import PushButton, retint
 
@@ -67,7 +65,7 @@ class CacheBrowser(QWidget):
         self._trouble = Words("", 13, "error")
         self._lay_out()
         self._wire()
-        self._add_keys()
+        add_keys(self, self.filter_bar, self.table, self.preview)
         self.set_theme(LIGHT)
 
     def set_source(self, source: CacheSource | None) -> None:
@@ -167,7 +165,9 @@ class CacheBrowser(QWidget):
         self.table.chosen.connect(self._chose)
         self.table.opened.connect(self.preview.content.text.setFocus)
         self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[NUMBER_OF[key]]))
-        self.table.menu_requested.connect(self._row_menu)
+        self.table.menu_requested.connect(
+            lambda at: row_menu(self.table, self.filter_bar, self.preview).popup(at)
+        )
         self.mentions.chosen.connect(self.handover_requested)
         self.filter_bar.changed.connect(self.refresh)
         self.filter_bar.menu_requested.connect(self._more)
@@ -179,21 +179,6 @@ class CacheBrowser(QWidget):
         self.model.failed.connect(self._complain)
         self.nothing.pressed.connect(self.chat_requested)
         self.no_match.pressed.connect(self.filter_bar.clear)
-
-    def _add_keys(self) -> None:
-        everywhere, preview = Qt.ShortcutContext.WidgetWithChildrenShortcut, self.preview
-        FindKey(self, preview.content.open_find)
-        for key, deed in (
-            ("Ctrl+Return", preview.recall),
-            ("Ctrl+Enter", preview.recall),
-            ("Ctrl+S", preview.export_button.click),
-            ("Ctrl+Shift+C", preview.content.copy_content),
-            ("/", self.filter_bar.field.setFocus),
-        ):
-            _add_key(self, key, deed, everywhere)
-        for widget in (self.table, preview.content.text):
-            _add_key(widget, "V", preview.verify_button.click, Qt.ShortcutContext.WidgetShortcut)
-        _add_key(self.table, "Ctrl+C", preview.copy_digest, Qt.ShortcutContext.WidgetShortcut)
 
     async def _refresh(self) -> None:
         source, wanted = self._source, self.filter_bar.wanted
@@ -226,7 +211,8 @@ class CacheBrowser(QWidget):
             return False
         self._notice.hide()
         self._totals, self._searching = totals, bool(found.cursor)
-        if wanted != self._shown:
+        fresh = wanted != self._shown
+        if fresh:
             self._shown = wanted
             self.model.set_order(wanted.sort, bool(wanted.text))
             self.table.show_found_lines(bool(wanted.text))
@@ -236,7 +222,10 @@ class CacheBrowser(QWidget):
         added = self.model.set_ids(found.ids)
         if added > 0 and place > 0:
             bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
-        self._restore(chosen, place, rebuilt=added < 0)
+        if fresh and not self._sought and self.model.rowCount():
+            self.table.choose(0 if wanted.text or not chosen else max(0, self.model.row_of(chosen)))
+        else:
+            self._restore(chosen, place, rebuilt=added < 0)
         self._show_what_there_is()
         return True
 
@@ -282,38 +271,13 @@ class CacheBrowser(QWidget):
         self._trouble.setText(str(error))
         self._notice.show()
 
-    def _row_menu(self, at: QPoint) -> None:
-        row = self.model.entry(self.table.currentIndex().row())
-        if row is None:
-            return
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        offered = [of_path(row.target)] if row.target and row.state != "index" else []
-        if row.tool and row.tool != "argument":
-            offered.insert(0, of_tool(row.tool))
-        for choice in offered:
-            menu.addAction(f"Only {choice.words}".replace("&", "&&"), partial(self.filter_bar.toggle, choice))
-        if offered:
-            menu.addSeparator()
-        menu.addAction("Copy the hash", self.preview.copy_digest)
-        menu.popup(at)
-
-    def _sort_menu(self, parent: QMenu) -> QMenu:
-        menu = QMenu("Sort by", parent)
-        for column in COLUMNS:
-            held = self._shown.sort.column == column.sorts_by
-            action = QAction(column.title, menu, checkable=True, checked=held)
-            action.triggered.connect(lambda _, one=column: self.filter_bar.sort_by(one))
-            menu.addAction(action)
-        return menu
-
     def _more(self, anchor: QWidget) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Verify all entries", self.verify_all_requested.emit)
         menu.addAction("Refresh", self.refresh)
         menu.addSeparator()
-        menu.addMenu(self._sort_menu(menu))
+        menu.addMenu(sort_menu(menu, self.filter_bar))
         columns = self.table.columns_menu()
         columns.setTitle("Columns")
         columns.setParent(menu, columns.windowFlags())
@@ -324,11 +288,3 @@ class CacheBrowser(QWidget):
 def longest_word(text: str) -> str:
     """The word or quoted phrase of a search that says most of where a hit is."""
     return max((found[0] or found[1] for found in _WORD.findall(text)), key=len, default="")
-
-
-def _add_key(widget: QWidget, key: str, deed: Callable[[], object], context: Qt.ShortcutContext) -> None:
-    action = QAction(widget)
-    action.setShortcut(QKeySequence(key))
-    action.setShortcutContext(context)
-    action.triggered.connect(lambda _: deed())
-    widget.addAction(action)
