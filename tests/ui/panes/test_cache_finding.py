@@ -180,9 +180,10 @@ async def test_handovers_that_hold_the_words_are_a_click_away(qtbot: QtBot, scop
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await until(pane.mentions.isVisible)
     assert pane.mentions.chips.words == ["Flush the stream · e41"]
-    with qtbot.waitSignal(pane.handover_requested) as wanted:
-        pane.mentions.chips.press(0)
-    assert wanted.args == ["s-1", 41]
+    wanted: list[tuple[str, int]] = []
+    pane.handover_requested.connect(lambda session, seq: wanted.append((session, seq)))
+    pane.mentions.chips.press(0)
+    await until(lambda: wanted == [("s-1", 41)])
     pane.filter_bar.clear()
     await until(lambda: not pane.mentions.isVisible())
 
