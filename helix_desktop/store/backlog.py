@@ -22,11 +22,6 @@ class Backlog:
         self._waiting = 0
         self._shut = False
 
-    @property
-    def crowded(self) -> bool:
-        """Whether more than one write holds room, so that one waits for another."""
-        return self._items > 1
-
     def place(self, size: int) -> AbstractAsyncContextManager[None]:
         """Hold room for a write of `size` bytes. Raises StoreClosed when the store closes meanwhile."""
         return _Place(self, size)

@@ -106,7 +106,7 @@ class Contents:
 
     def _put(self, batch: Batch, packing: Packing, created: int) -> int:
         """Stage the bytes; the stored size. Raises ValueError when they have another digest."""
-        rows = [_row(piece, created) for piece in packing.pieces()]
+        rows = [_row(piece, created) for piece in packing.take()]
         length, digest = len(packing.content.data), packing.content.digest
         check_match(packing.content, packing.digest())
         if length > WHOLE:

@@ -171,7 +171,7 @@ class LevelStore:
 
     async def _put(self, stage: Callable[[Batch], None], size: int, packings: Sequence[Packing] = ()) -> None:
         async with self._backlog.place(size):
-            self._helper.help(packings, size, self._backlog.crowded)
+            self._helper.help(packings)
             place: asyncio.Future[None] = self._delivery.place()
             self._writer.give(Job(_guarded(self._files.handle, stage), size, place))
             await place

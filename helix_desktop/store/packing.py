@@ -7,6 +7,7 @@ commit from its beginning, the helper from its end.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +19,7 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import StoreError
 from helix_desktop.store.codec import Codec, RowDamaged
 
-_WORTH = 256 * 1024  # bytes of a write from which on waking the helper costs little beside what it may save
+_WORTH = 128 * 1024  # bytes of a content below which two threads lose more by taking turns than they save
 
 T = TypeVar("T")
 
@@ -68,22 +69,24 @@ class Packing:
         data = content.data
         self._digest = Once(partial(digest_of, data))
         starts = range(0, len(data), piece) if len(data) > piece else (0,)
-        self._pieces = [Once(partial(_pack, codec, data, start, piece)) for start in starts]
+        self._pieces = deque(Once(partial(_pack, codec, data, start, piece)) for start in starts)
 
     def digest(self) -> str:
         """The digest that the bytes have."""
         return self._digest.result()
 
-    def pieces(self) -> Iterator[Packed]:
-        """The bytes as they will be stored, in order."""
-        return (piece.result() for piece in self._pieces)
+    def take(self) -> Iterator[Packed]:
+        """The bytes as they will be stored, in order; once, so that each is let go as soon as it is used."""
+        while self._pieces:
+            yield self._pieces.popleft().result()
 
     def help(self, known: Callable[[str], bool]) -> None:
         """Do of it what nobody has begun; what is `known` to be stored needs no packing, only its digest."""
         self._digest.begin()
         if not known(self.content.digest):
-            for piece in reversed(self._pieces):
-                piece.begin()
+            with suppress(IndexError):  # the writer takes from the other end
+                for number in range(len(self._pieces)):
+                    self._pieces[-1 - number].begin()
 
 
 def _pack(codec: Codec, data: bytes, start: int, size: int) -> Packed:
@@ -100,10 +103,11 @@ class Helper:
         self._known = known
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
 
-    def help(self, packings: Sequence[Packing], size: int, waits: bool) -> None:
-        """Begin with the last of them if their `size` in bytes is worth it, or the write `waits` anyway."""
-        if packings and (waits or size >= _WORTH):
-            self._thread.submit(self._help, packings)
+    def help(self, packings: Sequence[Packing]) -> None:
+        """Begin with the last of those that are large enough to be worth it."""
+        large = [one for one in packings if len(one.content.data) >= _WORTH]
+        if large:
+            self._thread.submit(self._help, large)
 
     def end(self) -> None:
         """End the thread; what was begun is finished."""

@@ -20,8 +20,7 @@ CODEC = Codec()
 def unpacked(packing: Packing) -> bytes:
     """The bytes again."""
     return b"".join(
-        CODEC.decompress(one.payload, one.length) if one.compressed else one.payload
-        for one in packing.pieces()
+        CODEC.decompress(one.payload, one.length) if one.compressed else one.payload for one in packing.take()
     )
 
 
@@ -31,8 +30,7 @@ def unpacked(packing: Packing) -> bytes:
 def test_pieces_make_the_bytes_again_whoever_packs_them(data: bytes, piece: int) -> None:
     alone, helped = Packing(content(data), CODEC, piece), Packing(content(data), CODEC, piece)
     helped.help(lambda _: False)
-    assert list(alone.pieces()) == list(helped.pieces())
-    assert unpacked(alone) == data
+    assert unpacked(alone) == unpacked(helped) == data
     assert alone.digest() == helped.digest() == digest_of(data)
 
 
@@ -84,10 +82,10 @@ def test_the_helper_takes_what_is_worth_it_from_the_end_and_skips_what_is_known(
     contents = [content(random.Random(number).randbytes(200_000)) for number in range(3)]
     packings = [Packing(one, CODEC, 1 << 20) for one in contents]
     helper = Helper("test-helper", known)
-    helper.help(packings[:1], 200_000, waits=False)
-    helper.help([], 1 << 30, waits=True)
+    small = Packing(content(b"small" * 20_000), CODEC, 1 << 20)
+    helper.help([small])
     assert threading.active_count() == 1
-    helper.help(packings, 600_000, waits=False)
+    helper.help([small, *packings])
     helper.end()
     assert asked == [one.digest for one in reversed(contents)]
     assert [unpacked(one) for one in packings] == [one.data for one in contents]
