@@ -207,4 +207,4 @@ async def test_what_is_typed_while_a_summary_is_written_comes_after_it(tmp_path:
         opening, *rest = (str(one["content"]) for one in after.messages[1:])
         assert opening.startswith(SUMMARY_TITLE)
         assert "typed meanwhile" not in opening
-        assert "typed meanwhile, first" in rest
+        assert "typed meanwhile, first" in rest, rest[-4:]
