@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.digest import digest_of
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.store import keys, refusals
-from helix_desktop.store.commit import Clock, Commit, check_bytes, check_continues, check_held, now
+from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
 from helix_desktop.store.paging import cursor_after, stretch
 
 
@@ -126,7 +127,7 @@ class MemoryStore:
     def _check(self, made: Commit) -> None:
         """Refuse before anything is changed."""
         for content in made.contents:
-            check_bytes(content)
+            check_match(content, digest_of(content.data))
         held = self._entries.keys() | {content.digest for content in made.contents}
         check_continues(made.session, len(self._logs.get(made.session, ())), made.events)
         for recorded in made.events:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from helix_desktop.context.content import SessionSummary, StoreTotals
@@ -11,6 +13,7 @@ from helix_desktop.store.codec import Codec, Shape
 from helix_desktop.store.commit import Commit, check_held
 from helix_desktop.store.content import Contents, Growth
 from helix_desktop.store.event_log import stage_events
+from helix_desktop.store.packing import Packing
 from helix_desktop.store.record import Record, change_record
 
 TEXT = Shape(str)
@@ -18,9 +21,14 @@ NUMBER = Shape(int)
 _TOTALS = Shape(StoreTotals)
 
 
-def stage_commit(batch: Batch, codec: Codec, contents: Contents, commit: Commit) -> None:
-    """Put everything of a commit into the batch. Raises ValueError when what is stored does not allow it."""
-    grown = [contents.stage(batch, content, commit.at) for content in commit.contents]
+def stage_commit(
+    batch: Batch, codec: Codec, contents: Contents, commit: Commit, packings: Sequence[Packing]
+) -> None:
+    """Put everything of a commit, and the packings of its contents, into the batch.
+
+    Raises ValueError when what is stored does not allow it.
+    """
+    grown = [contents.stage_packed(batch, packing, commit.at) for packing in packings]
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
         check_held(digest, batch.get(keys.record(digest)) is not None, "a recall")
