@@ -7,6 +7,7 @@ from typing import Protocol
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
 from helix_desktop.context.event import Recorded
+from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.tool import ApprovalAsk, Decision, Rule, ToolResult
 
@@ -38,8 +39,60 @@ class Counter(Protocol):
         ...
 
 
+class Keep(Protocol):
+    """What stays in a workspace's store and what goes. All may raise StoreClosed, StoreUnreadable."""
+
+    async def references(self, digest: str) -> list[Reference]:
+        """The events that name a content. Raises ValueError for what is no digest."""
+        ...
+
+    async def named(self, session: str) -> list[str]:
+        """The contents that a session names, each once, in the order of their first event."""
+        ...
+
+    async def pin(self, digest: str, on: bool) -> None:
+        """Keep a content whatever a clean-up says, or no longer. Raises DigestUnknown."""
+        ...
+
+    async def plan(self, asked: CleanUp) -> Plan:
+        """What a clean-up would do now; changes nothing."""
+        ...
+
+    async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> Swept:
+        """Move contents of a plan to the trash, as far as they still may go. Raises StoreWriteFailed."""
+        ...
+
+    async def trash(self) -> Trash:
+        """What lies in the trash: still readable, and back as soon as it is stored, named or recalled."""
+        ...
+
+    async def restore(self, digests: Sequence[str]) -> Swept:
+        """Bring contents back from the trash. Raises StoreWriteFailed."""
+        ...
+
+    async def trash_session(self, session: str) -> tuple[str, ...]:
+        """Move a session and its subagents' to the trash; the ids that went. Raises StoreWriteFailed."""
+        ...
+
+    async def restore_session(self, session: str) -> tuple[str, ...]:
+        """Bring a session and its subagents' back from the trash; the ids that came back."""
+        ...
+
+    async def empty_trash(self, before: int = 0) -> Swept:
+        """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it).
+
+        The contents that only removed sessions named stay until the next clean-up.
+        """
+        ...
+
+
 class Store(Protocol):
     """One workspace's durable memory. Every method may raise StoreClosed."""
+
+    @property
+    def keep(self) -> Keep:
+        """What stays and what goes."""
+        ...
 
     async def commit(
         self,
@@ -61,7 +114,7 @@ class Store(Protocol):
         ...
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last updated first."""
+        """All sessions but those in the trash, last updated first."""
         ...
 
     async def get(self, digest: str) -> bytes:

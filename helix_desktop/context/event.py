@@ -387,7 +387,7 @@ def digests_in(event: Event) -> tuple[str, ...]:
         case ToolAnswered(digest=digest, recalled=recalled):
             found = (digest, recalled)
         case OutputHeld(answer=answer):
-            found = (answer.digest,)
+            found = (answer.digest, answer.recalled)
         case AssistantSpoke(short=short):
             found = tuple(digest for call in short for digest in call.digests)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):

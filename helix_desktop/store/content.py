@@ -19,7 +19,7 @@ from helix_desktop.store.codec import CONTENT_CAP, VERSION, Codec, RowDamaged
 from helix_desktop.store.commit import check_bytes
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.quarantine import Quarantine
-from helix_desktop.store.record import Record, read_record, record_of, write_record
+from helix_desktop.store.record import Record, read_record, record_of, touch_record, write_record
 
 WHOLE = 1024 * 1024  # largest content kept in one row, in bytes
 CHUNK = 512 * 1024  # bytes of content per chunk above that
@@ -43,7 +43,7 @@ class Contents:
     def __init__(self, handle: Handle, codec: Codec, quarantine: Quarantine) -> None:
         self._handle = handle
         self._codec = codec
-        self._quarantine = quarantine
+        self.quarantine = quarantine
 
     def stage(self, batch: Batch, content: Content, at: int) -> Growth:
         """Put a content's rows into the batch, unless it is stored already and sound. Raises ValueError."""
@@ -54,20 +54,22 @@ class Contents:
         except RowDamaged:
             old, known = None, False
         if old is not None and self._sound(batch, digest):
+            touch_record(batch, self._codec, digest, old, at)
             return Growth()
         created = at if old is None else old.created
         if not known:
             created = self._created(digest, at)
         stored_size = self._put(batch, content, created)
         if old is not None:
-            write_record(batch, self._codec, digest, msgspec.structs.replace(old, stored_size=stored_size))
+            healed = msgspec.structs.replace(old, stored_size=stored_size, trashed=0)
+            write_record(batch, self._codec, digest, healed)
             growth = Growth(stored_size=stored_size - old.stored_size)
         else:
             fresh = record_of(content, stored_size, created)
             write_record(batch, self._codec, digest, fresh if known else self._counted(digest, fresh))
             growth = Growth(1, fresh.size, stored_size) if known else Growth()
-        if not (known and old is None) and self._quarantine.holds(digest):
-            self._quarantine.release(digest)
+        if not (known and old is None) and self.quarantine.holds(digest):
+            self.quarantine.release(digest)
         return growth
 
     def read(self, view: View, digest: str) -> bytes:
@@ -86,7 +88,7 @@ class Contents:
             if digest_of(data) == digest:
                 return data
         else:
-            raise refusals.damaged(digest, why, self._quarantine.keep(digest, self._raw_rows(view, digest)))
+            raise refusals.damaged(digest, why, self.quarantine.keep(digest, self._raw_rows(view, digest)))
         if _there(view.get, keys.record(digest)):
             raise refusals.damaged(digest, "its bytes are missing")
         raise self._unknown(view, digest)
@@ -147,7 +149,7 @@ class Contents:
         key = keys.content(digest)
         if batch.pending(key):
             return True
-        if self._quarantine.holds(digest):
+        if self.quarantine.holds(digest):
             return False
         try:
             row = self._handle.get_checked(key)

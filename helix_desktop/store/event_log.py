@@ -50,7 +50,7 @@ def _refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> N
 
 
 def _referred(record: Record) -> Record:
-    return msgspec.structs.replace(record, references=record.references + 1)
+    return msgspec.structs.replace(record, references=record.references + 1, trashed=0)
 
 
 def read_events(view: View, codec: Codec, session: str) -> list[Recorded]:

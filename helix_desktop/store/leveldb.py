@@ -21,6 +21,7 @@ from helix_desktop.store.commit import Clock, Commit, now
 from helix_desktop.store.content import Contents, find
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.handle import Handle, View, unreadable
+from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.listing import read_page, read_sessions
 from helix_desktop.store.opening import Files, open_files
 from helix_desktop.store.paging import stretch
@@ -43,6 +44,7 @@ class LevelStore:
         self._clock = clock
         self._codec = files.codec
         self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
         self._backlog = Backlog()
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{files.layout.folder.name}"

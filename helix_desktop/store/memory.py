@@ -9,8 +9,10 @@ import msgspec
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
 from helix_desktop.context.event import Recorded, digests_in
+from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock, Commit, check_bytes, check_continues, check_held, now
+from helix_desktop.store.memory_keep import Held, MemoryKeeper
 from helix_desktop.store.paging import cursor_after, stretch
 
 
@@ -25,6 +27,8 @@ class MemoryStore:
         self._logs: dict[str, list[Recorded]] = {}
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, str] = {}
+        held = Held(self._bytes, self._entries, self._logs, self._summaries, self._drafts)
+        self.keep = MemoryKeeper(held, clock, self._check_open)
 
     async def commit(
         self,
@@ -40,15 +44,19 @@ class MemoryStore:
         made.check()
         self._check(made)
         for content in made.contents:
-            if content.digest not in self._entries:
+            known = self._entries.get(content.digest)
+            if known is not None and comes_alive(known.references, known.trashed, known.last_used, made.at):
+                self._change(content.digest, trashed=0, last_used=made.at)
+            elif known is None:
                 self._bytes[content.digest] = content.data
                 self._entries[content.digest] = _entry(content, made.at)
         for recorded in made.events:
             self._logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
-                self._change(digest, references=self._entries[digest].references + 1)
+                self._change(digest, references=self._entries[digest].references + 1, trashed=0)
         for digest in made.recalls:
-            self._change(digest, recalls=self._entries[digest].recalls + 1, last_used=made.at)
+            times = self._entries[digest].recalls + 1
+            self._change(digest, recalls=times, last_used=made.at, trashed=0)
         if summary is not None:
             self._summaries[session] = summary
 
@@ -59,9 +67,10 @@ class MemoryStore:
         return list(self._logs.get(session, ()))
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last updated first."""
+        """All sessions but those in the trash, last updated first."""
         self._check_open()
-        return sorted(self._summaries.values(), key=lambda one: (-one.updated, one.id))
+        listed = (one for one in self._summaries.values() if not one.trashed)
+        return sorted(listed, key=lambda one: (-one.updated, one.id))
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest. Raises DigestUnknown (with near matches)."""
@@ -90,7 +99,8 @@ class MemoryStore:
         asked = stretch(cursor, limit, order, prefix)
         held = (
             keys.record(one) if prefix else keys.newest(self._entries[one].created, one)
-            for one in self._entries
+            for one, entry in self._entries.items()
+            if not entry.trashed
         )
         left = _within(sorted(held), asked.span)
         shown = (left[::-1] if asked.backwards else left)[:limit]

@@ -40,5 +40,13 @@ class Quarantine:
         except OSError as error:
             _log.warning("%s could not be renamed: %s", first.name, error)
 
+    def remove(self, digest: str) -> None:
+        """Delete whatever is kept of a content."""
+        for path in self._folder.glob(f"{digest}.*"):
+            try:
+                path.unlink()
+            except OSError as error:
+                _log.warning("%s could not be deleted: %s", path.name, error)
+
     def _first(self, digest: str) -> Path:
         return self._folder / f"{digest}.row"

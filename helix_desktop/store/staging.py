@@ -56,7 +56,7 @@ def read_totals(get: Get, codec: Codec) -> StoreTotals:
 
 
 def _recalled(record: Record, at: int) -> Record:
-    return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at)
+    return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at, trashed=0)
 
 
 def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -> int:
@@ -70,13 +70,23 @@ def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -
 
 
 def _count(batch: Batch, codec: Codec, grown: list[Growth], sessions: int) -> None:
-    if not sessions and all(one == Growth() for one in grown):
-        return
+    if sessions or any(one != Growth() for one in grown):
+        change_totals(
+            batch,
+            codec,
+            sum(one.entries for one in grown),
+            sum(one.size for one in grown),
+            sum(one.stored_size for one in grown),
+            sessions,
+        )
+
+
+def change_totals(
+    batch: Batch, codec: Codec, entries: int = 0, size: int = 0, stored_size: int = 0, sessions: int = 0
+) -> None:
+    """Add to the counts and sizes of the whole store. Raises RowDamaged."""
     was = read_totals(batch.get, codec)
     now = StoreTotals(
-        was.entries + sum(one.entries for one in grown),
-        was.size + sum(one.size for one in grown),
-        was.stored_size + sum(one.stored_size for one in grown),
-        was.sessions + sessions,
+        was.entries + entries, was.size + size, was.stored_size + stored_size, was.sessions + sessions
     )
     batch.put(keys.TOTALS, codec.seal(keys.TOTALS, now))
