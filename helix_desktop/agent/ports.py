@@ -7,12 +7,16 @@ from typing import Protocol
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
 from helix_desktop.context.event import Recorded
+from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.tool import ApprovalAsk, Decision, Rule, ToolResult
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
+
+Told = Callable[[int, int], None]
+"""Hears how many of how many contents were looked through."""
 
 
 class Model(Protocol):
@@ -86,8 +90,36 @@ class Keep(Protocol):
         ...
 
 
+class Forgetting(Protocol):
+    """Removes a secret from a workspace's store on the person's word, for good. All may raise StoreClosed."""
+
+    async def preview(self, wanted: Wanted, told: Told = ...) -> Finds:
+        """Where it stands; changes nothing. Raises InputUnusable."""
+        ...
+
+    async def carry_out(self, wanted: Wanted, told: Told = ...) -> Finds:
+        """Remove it everywhere in the store, also from its files; what was changed.
+
+        Open conversations still hold it until they are read anew. Raises InputUnusable, StoreWriteFailed.
+        """
+        ...
+
+    async def when(self, digest: str) -> int:
+        """When a content was forgotten, in milliseconds since 1970; 0 when it was not, or may come back."""
+        ...
+
+    async def lift(self, digest: str) -> bool:
+        """Let a forgotten content be stored again; whether it was forgotten."""
+        ...
+
+
 class Store(Protocol):
     """One workspace's durable memory. Every method may raise StoreClosed."""
+
+    @property
+    def forgetting(self) -> Forgetting:
+        """How a secret is removed."""
+        ...
 
     @property
     def keep(self) -> Keep:

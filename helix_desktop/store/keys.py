@@ -23,6 +23,9 @@ SESSION_BYTES = 200  # longest session id, in bytes of UTF-8
 RECORDS = (b"m", b"n")
 NEWEST = (b"t", b"u")
 SUMMARIES = (b"s", b"t")
+EVENTS = (b"e", b"f")
+DRAFTS = (b"d", b"e")
+EVERYTHING = (b"", b"\xff")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
@@ -101,6 +104,11 @@ def session_bytes(session: str) -> bytes:
 def event(session: str, seq: int) -> bytes:
     """Where an event lies."""
     return b"e" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+
+
+def session_of_event(key: bytes) -> str:
+    """The session in an event key."""
+    return key[1 : -_NUMBER.size - 1].decode()
 
 
 def events_of(session: str) -> Span:

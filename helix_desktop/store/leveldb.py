@@ -18,8 +18,9 @@ from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
-from helix_desktop.store.content import Contents, find
+from helix_desktop.store.content import Contents, find, missing
 from helix_desktop.store.event_log import read_events
+from helix_desktop.store.forget import LevelForgetting
 from helix_desktop.store.handle import Handle, View, unreadable
 from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.listing import read_page, read_sessions
@@ -27,6 +28,7 @@ from helix_desktop.store.opening import Files, open_files
 from helix_desktop.store.paging import stretch
 from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.record import read_record
+from helix_desktop.store.scouring import finish_scouring
 from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
 
@@ -45,6 +47,9 @@ class LevelStore:
         self._codec = files.codec
         self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
         self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
+        self.forgetting = LevelForgetting(
+            *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
+        )
         self._backlog = Backlog()
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{files.layout.folder.name}"
@@ -57,7 +62,7 @@ class LevelStore:
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
         readers = ThreadPoolExecutor(_READERS, thread_name_prefix=f"helix-store-read-{folder.name}")
-        opening = readers.submit(open_files, folder, workspace)
+        opening = readers.submit(_opened, folder, workspace)
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
@@ -111,7 +116,7 @@ class LevelStore:
             except RowDamaged as error:
                 raise refusals.damaged(digest, f"its record cannot be read: {error}") from error
             if record is None:
-                raise refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+                raise missing(view, self._codec, digest)
             return record.entry(digest)
 
         return await self._read(ask)
@@ -183,6 +188,12 @@ class LevelStore:
         # On the writer's thread: reads that were asked before the close are answered first.
         self._readers.shutdown(wait=True)
         self._files.close()
+
+
+def _opened(folder: Path, workspace: str) -> Files:
+    files = open_files(folder, workspace)
+    finish_scouring(files.handle, files.layout)
+    return files
 
 
 def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch], None]:

@@ -21,6 +21,7 @@ from helix_desktop.context.keeping import (
 )
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock
+from helix_desktop.store.tombstone import Tombstone
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Held:
     logs: dict[str, list[Recorded]]
     summaries: dict[str, SessionSummary]
     drafts: dict[str, str]
+    forgotten: dict[str, Tombstone]
 
 
 class MemoryKeeper:
@@ -141,8 +143,9 @@ class MemoryKeeper:
     def _remove(self, session: str) -> None:
         for recorded in self._held.logs.pop(session, []):
             for digest in digests_in(recorded.event):
-                entry = self._held.entries[digest]
-                self._change(entry, references=entry.references - 1)
+                entry = self._held.entries.get(digest)
+                if entry is not None:
+                    self._change(entry, references=entry.references - 1)
         del self._held.summaries[session]
         self._held.drafts.pop(session, None)
 

@@ -10,7 +10,7 @@ from helix_desktop.store.batch import Batch, Get
 from helix_desktop.store.codec import Codec, Shape
 from helix_desktop.store.commit import Commit, check_held
 from helix_desktop.store.content import Contents, Growth
-from helix_desktop.store.event_log import stage_events
+from helix_desktop.store.event_log import is_known, stage_events
 from helix_desktop.store.record import Record, change_record
 
 TEXT = Shape(str)
@@ -23,7 +23,7 @@ def stage_commit(batch: Batch, codec: Codec, contents: Contents, commit: Commit)
     grown = [contents.stage(batch, content, commit.at) for content in commit.contents]
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
-        check_held(digest, batch.get(keys.record(digest)) is not None, "a recall")
+        check_held(digest, is_known(batch, codec, digest), "a recall")
         change_record(batch, codec, digest, lambda record: _recalled(record, commit.at))
     sessions = _stage_summary(batch, codec, commit.summary)
     _count(batch, codec, grown, sessions)
@@ -70,15 +70,18 @@ def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -
 
 
 def _count(batch: Batch, codec: Codec, grown: list[Growth], sessions: int) -> None:
+    all_of_it = Growth(
+        sum(one.entries for one in grown),
+        sum(one.size for one in grown),
+        sum(one.stored_size for one in grown),
+    )
     if sessions or any(one != Growth() for one in grown):
-        change_totals(
-            batch,
-            codec,
-            sum(one.entries for one in grown),
-            sum(one.size for one in grown),
-            sum(one.stored_size for one in grown),
-            sessions,
-        )
+        grow_totals(batch, codec, all_of_it, sessions)
+
+
+def grow_totals(batch: Batch, codec: Codec, grown: Growth, sessions: int = 0) -> None:
+    """Add what was stored to the counts and sizes of the whole store. Raises RowDamaged."""
+    change_totals(batch, codec, grown.entries, grown.size, grown.stored_size, sessions)
 
 
 def change_totals(
