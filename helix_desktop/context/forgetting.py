@@ -48,7 +48,8 @@ class Finds(msgspec.Struct, frozen=True):
     """Where it was found. `contents` are removed, all else is rewritten.
 
     `labels` are contents whose bytes are clean and whose name or first line is not; `aside` names copies of
-    the store that a repair left; `unreadable` are damaged contents, of which nothing can be said.
+    the store that a repair left; `rules` and `logs` are saved approvals and logs of the app; `unreadable` are
+    damaged contents, of which nothing can be said.
     """
 
     contents: tuple[Entry, ...] = ()
@@ -60,6 +61,8 @@ class Finds(msgspec.Struct, frozen=True):
     damaged: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -84,6 +87,8 @@ class Finds(msgspec.Struct, frozen=True):
             (len(self.drafts), "unsent message", "rewritten"),
             (len(self.damaged), "damaged row kept aside", "deleted"),
             (len(self.aside), "copy of the store kept aside", "deleted"),
+            (len(self.rules), "saved approval", "revoked"),
+            (len(self.logs), "log of the app", "cleaned"),
         )
         return tuple(f"{_many(count, what)}: {done}" for count, what, done in said if count)
 
@@ -92,6 +97,7 @@ _PLURALS = {
     "index entry": "index entries",
     "entry's description": "entries' descriptions",
     "event of a session": "events of sessions",
+    "log of the app": "logs of the app",
     "damaged row kept aside": "damaged rows kept aside",
     "copy of the store kept aside": "copies of the store kept aside",
 }

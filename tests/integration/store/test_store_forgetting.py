@@ -13,7 +13,6 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import ContentForgotten, StoreWriteFailed
 from helix_desktop.context.event import Recorded, UserSpoke
 from helix_desktop.context.forgetting import Wanted
-from helix_desktop.store import scouring
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.layout import Layout
 from helix_desktop.store.leveldb import LevelStore
@@ -125,7 +124,7 @@ async def test_without_room_it_is_done_at_the_next_start(
     store = await filled(tmp_path)
     usage = shutil.disk_usage(tmp_path)
     with monkeypatch.context() as full:
-        full.setattr(scouring.shutil, "disk_usage", lambda _: usage._replace(free=1))
+        full.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1))
         with pytest.raises(StoreWriteFailed, match="next start"):
             await store.forgetting.carry_out(Wanted(SECRET))
     assert (await store.forgetting.preview(Wanted(SECRET))).nothing
