@@ -187,7 +187,7 @@ class Redaction:
                 changed = value if held is answer else msgspec.structs.replace(value, answer=held)
             case ToolAnswered(digest=digest, recalled=recalled) if {digest, recalled} & self.digests:
                 changed = msgspec.structs.replace(
-                    value, text=self.mark, first_line=self.mark, asked="", intake_note=""
+                    value, text=self.mark, first_line=self.mark, asked="", intake_note="", images=()
                 )
             case AssistantSpoke(calls=calls, short=short):
                 gone = {one.call_id: one for one in short if self.digests & set(one.digests)}
@@ -195,7 +195,7 @@ class Redaction:
                     kept = tuple(_shortened(call, gone.get(call.id)) for call in calls)
                     changed = msgspec.structs.replace(value, calls=kept, verbatim=None)
             case Attachment(digest=digest) if digest in self.digests:
-                changed = msgspec.structs.replace(value, text=self.mark, label=self.mark)
+                changed = msgspec.structs.replace(value, text=self.mark, label=self.mark, image=None)
         if hasattr(changed, "attachments"):
             attached = tuple(self._muted(one) for one in changed.attachments)
             if attached != changed.attachments:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from helix_desktop.agent.intake import told
 from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
@@ -39,6 +40,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, render
+from helix_desktop.context.image import Image, image_of
 from helix_desktop.context.index import index_over
 from helix_desktop.context.intake import preview
 from helix_desktop.context.ledger import ledger_of
@@ -49,9 +51,10 @@ from helix_desktop.context.sweep import Sweep
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, Window, marker_of, project
 from helix_desktop.store.memory import MemoryStore
+from tests.support.pictures import sketch
 from tests.support.scripted_model import ScriptedModel, said
 
-MODEL = ModelInfo("test", "small", window=4_000, reserve=200)
+MODEL = ModelInfo("test", "small", window=4_000, reserve=200, images=True)
 RECALL = "recall_cached_content"
 TOOLS = ("read_file", "run_command", "search_text", "write_file", "list_directory")
 T = TypeVar("T")
@@ -127,7 +130,7 @@ class Maker:
         self.log: list[Recorded] = []
         self.contents: dict[str, bytes] = {}
         self.sent: list[Sent] = []
-        self.calls_made = 0
+        self.calls_made = self.images_made = 0
         self.now = 0
         self._roles = Roles(ScriptedModel(lambda _: said("Done."), info))
         self.reload()
@@ -167,12 +170,25 @@ class Maker:
         """What would be sent now."""
         return project(self.transcript, self.policy, self.frame)
 
-    def user(self, text: str, attached: str = "") -> None:
+    def pictured(self, width: int, height: int) -> Image:
+        """A new image, kept."""
+        self.images_made += 1
+        data = sketch(width, height, self.images_made)
+        image = image_of(data, digest_of(data), f"shot {self.images_made}.png")
+        assert image is not None
+        self.contents[image.digest] = data
+        return image
+
+    def user(self, text: str, attached: str = "", image: Image | None = None) -> None:
         """The person speaks: a new turn, or a queued message while one runs."""
         attachments: tuple[Attachment, ...] = ()
         if attached:
             digest = self.store(attached)
             attachments = (Attachment(digest, "a\nlabel", attached, tokens(attached), len(attached)),)
+        if image:
+            count = image.tokens + tokens(image.text)
+            about = Attachment(image.digest, image.label, "", count, image.size, image, tokens(image.marker))
+            attachments = (*attachments, about)
         if self.transcript.turn_open:
             self.record(MessageQueued(text, attachments))
             return
@@ -216,7 +232,7 @@ class Maker:
             return
         call = waiting[which % len(waiting)]
         digest = self.store(text)
-        shown = shown_as(self, text, form)
+        shown = shown_as(text, digest, form)
         answer = ToolAnswered(
             call_id=call.id,
             name=call.name,
@@ -231,6 +247,29 @@ class Maker:
             exit_code=(0 if ok else 1) if call.name == "run_command" else None,
             whole=shown == text,
             form=form,
+        )
+        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
+
+    def answer_bytes(self, which: int, data: bytes, image: Image | None = None) -> None:
+        """One open call ends with bytes that are no text, or with an image."""
+        waiting = list(self.transcript.open_calls.values())
+        if not waiting:
+            return
+        call = waiting[which % len(waiting)]
+        digest = digest_of(data)
+        self.contents[digest] = data
+        shown = image.about if image else told(data, digest)[0]
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=call.name,
+            text=shown,
+            digest=digest,
+            size=len(data),
+            tokens=tokens(shown) + (image.tokens if image else 0),
+            marker_tokens=0,
+            first_line=first_line(shown),
+            whole=False,
+            images=(image,) if image else (),
         )
         self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
 
@@ -352,9 +391,8 @@ def spoken(maker: Maker, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpo
     )
 
 
-def shown_as(maker: Maker, text: str, form: Form) -> str:
-    """An output in one of its forms, the whole of it stored."""
-    digest = maker.store(text)
+def shown_as(text: str, digest: str, form: Form) -> str:
+    """A stored output in one of its forms."""
     match form:
         case "full":
             return text

@@ -219,7 +219,7 @@ async def test_two_sends_at_once_are_two_turns() -> None:
 async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -> None:
     """The same call again shows and stores a placeholder, and the model is told not to go around it."""
     words = ("say", {"text": "the secret", "times": 3})
-    rig = Rig(ScriptedModel(in_turn(called(words))))
+    rig = Rig(ScriptedModel(in_turn(*(called(words), said("Done.")) * 3)))
     talk = await rig.begin()
     await talk.run("Go.")
     (first,) = rig.events(ToolAnswered)
