@@ -51,6 +51,10 @@ class Room:
         self._children: dict[str, Conversation] = {}
         self._listeners: list[Callable[[str, Update], None]] = []
 
+    def clock(self) -> int:
+        """Milliseconds since 1970."""
+        return self._parts.clock()
+
     @property
     def model(self) -> Model:
         """The model that answers in this workspace."""
@@ -120,6 +124,13 @@ class Room:
         if session not in self._open:
             await self._children[session].close()
         del self._children[session]
+
+    async def shut(self, session: str) -> None:
+        """End what runs in a session and let go of it: the next `open` reads it anew from the store."""
+        conversation = self._open.get(session)
+        if conversation is not None:
+            await conversation.close()
+            self._open.pop(session, None)
 
     def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
         """Hear the updates of every open session, and of subagents what their parents tell of them.

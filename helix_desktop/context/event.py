@@ -396,11 +396,12 @@ def digests_in(event: Event) -> tuple[str, ...]:
         case ToolAnswered(digest=digest, recalled=recalled, images=images):
             found = (digest, recalled, *(one.digest for one in images))
         case OutputHeld(answer=answer):
-            found = (answer.digest, *(one.digest for one in answer.images))
+            found = (answer.digest, answer.recalled, *(one.digest for one in answer.images))
         case AssistantSpoke(short=short):
             found = tuple(digest for call in short for digest in call.digests)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
             found = (index,)
         case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
-            found = tuple(one.digest for one in attachments)
+            pictured = (one.image.digest for one in attachments if one.image is not None)
+            found = (*(one.digest for one in attachments), *pictured)
     return tuple(dict.fromkeys(one for one in found if one))
