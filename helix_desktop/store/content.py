@@ -13,6 +13,7 @@ import msgspec
 
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of, is_digest
+from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.batch import Batch, Get
 from helix_desktop.store.codec import CONTENT_CAP, VERSION, Codec, RowDamaged
@@ -20,7 +21,8 @@ from helix_desktop.store.commit import check_match
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.packing import Packed, Packing
 from helix_desktop.store.quarantine import Quarantine
-from helix_desktop.store.record import Record, read_record, record_of, write_record
+from helix_desktop.store.record import Record, read_record, record_of, touch_record, write_record
+from helix_desktop.store.tombstone import read_tombstone
 
 WHOLE = 1024 * 1024  # largest content kept in one row, in bytes
 CHUNK = 512 * 1024  # bytes of content per chunk above that
@@ -44,7 +46,7 @@ class Contents:
     def __init__(self, handle: Handle, codec: Codec, quarantine: Quarantine) -> None:
         self._handle = handle
         self._codec = codec
-        self._quarantine = quarantine
+        self.quarantine = quarantine
 
     def packing(self, content: Content) -> Packing:
         """The slow work on a content, which another thread may begin before it is staged."""
@@ -62,22 +64,31 @@ class Contents:
             old, known = read_record(batch.get, self._codec, digest), True
         except RowDamaged:
             old, known = None, False
+        buried = read_tombstone(batch.get, self._codec, digest) if old is None else None
+        if buried is not None and not buried.lifted:
+            check_match(content, packing.digest())
+            return Growth()
         if old is not None and self._sound(batch, digest):
             check_match(content, packing.digest())
+            touch_record(batch, self._codec, digest, old, at)
             return Growth()
         created = at if old is None else old.created
         if not known:
             created = self._created(digest, at)
         stored_size = self._put(batch, packing, created)
         if old is not None:
-            write_record(batch, self._codec, digest, msgspec.structs.replace(old, stored_size=stored_size))
+            healed = msgspec.structs.replace(old, stored_size=stored_size, trashed=0)
+            write_record(batch, self._codec, digest, healed)
             growth = Growth(stored_size=stored_size - old.stored_size)
         else:
             fresh = record_of(content, stored_size, created)
-            write_record(batch, self._codec, digest, fresh if known else self._counted(digest, fresh))
+            named = not known or buried is not None
+            write_record(batch, self._codec, digest, self._counted(digest, fresh) if named else fresh)
+            if buried is not None:
+                batch.delete(keys.forgotten(digest))
             growth = Growth(1, fresh.size, stored_size) if known else Growth()
-        if not (known and old is None) and self._quarantine.holds(digest):
-            self._quarantine.release(digest)
+        if not (known and old is None) and self.quarantine.holds(digest):
+            self.quarantine.release(digest)
         return growth
 
     def read(self, view: View, digest: str) -> bytes:
@@ -96,13 +107,13 @@ class Contents:
             if digest_of(data) == digest:
                 return data
         else:
-            raise refusals.damaged(digest, why, self._quarantine.keep(digest, self._raw_rows(view, digest)))
+            raise refusals.damaged(digest, why, self.quarantine.keep(digest, self._raw_rows(view, digest)))
         if _there(view.get, keys.record(digest)):
             raise refusals.damaged(digest, "its bytes are missing")
         raise self._unknown(view, digest)
 
     def _unknown(self, view: View, digest: str) -> Exception:
-        return refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+        return missing(view, self._codec, digest)
 
     def _put(self, batch: Batch, packing: Packing, created: int) -> int:
         """Stage the bytes; the stored size. Raises ValueError when they have another digest."""
@@ -140,6 +151,11 @@ class Contents:
             raise RowDamaged(f"its chunk {number} claims {length} bytes")
         return self._unpack(row, method, length)
 
+    def content_of(self, row: bytes) -> bytes:
+        """The bytes in a content or chunk row that may be damaged, unverified. Raises RowDamaged."""
+        method, length, _ = _head(row)
+        return b"" if method == _CHUNKED else self._unpack(row, method, length)
+
     def _unpack(self, row: bytes, method: int, length: int) -> bytes:
         payload = row[_HEAD.size :]
         return self._codec.decompress(payload, length) if method == _ZSTD else payload
@@ -149,7 +165,7 @@ class Contents:
         key = keys.content(digest)
         if batch.pending(key):
             return True
-        if self._quarantine.holds(digest):
+        if self.quarantine.holds(digest):
             return False
         try:
             row = self._handle.get_checked(key)
@@ -187,6 +203,14 @@ class Contents:
         except RowDamaged:
             rows = rows or [b""]
         return rows
+
+
+def missing(view: View, codec: Codec, digest: str) -> DigestUnknown:
+    """Why a content is not there: nobody stored it, or it was forgotten. Raises RowDamaged."""
+    buried = read_tombstone(view.get, codec, digest) if is_digest(digest) else None
+    if buried is not None:
+        return refusals.forgotten(digest, buried.at, buried.successor)
+    return refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
 
 
 def find(view: View, prefix: str, limit: int) -> list[str]:

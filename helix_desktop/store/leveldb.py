@@ -18,10 +18,12 @@ from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
-from helix_desktop.store.content import Contents, find
+from helix_desktop.store.content import Contents, find, missing
 from helix_desktop.store.delivery import Delivery
 from helix_desktop.store.event_log import read_events
+from helix_desktop.store.forget import LevelForgetting
 from helix_desktop.store.handle import Handle, View, unreadable
+from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.listing import read_page, read_sessions
 from helix_desktop.store.opening import Files, open_files
 from helix_desktop.store.packing import Helper, Packing
@@ -29,6 +31,7 @@ from helix_desktop.store.paging import stretch
 from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.readers import Readers
 from helix_desktop.store.record import read_record
+from helix_desktop.store.scouring import finish_scouring
 from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
 
@@ -45,6 +48,10 @@ class LevelStore:
         self._clock = clock
         self._codec = files.codec
         self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
+        self.forgetting = LevelForgetting(
+            *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
+        )
         self._backlog = Backlog()
         self._helper = Helper(f"helix-store-pack-{files.layout.folder.name}", self._known)
         self._ended: Future[None] | None = None
@@ -61,7 +68,7 @@ class LevelStore:
         """
         readers = Readers(f"helix-store-read-{folder.name}")
         opening: Future[Files] = Future()
-        readers.give(lambda: _fulfil(opening, lambda: open_files(folder, workspace)))
+        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace)))
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
@@ -121,7 +128,7 @@ class LevelStore:
             except RowDamaged as error:
                 raise refusals.damaged(digest, f"its record cannot be read: {error}") from error
             if record is None:
-                raise refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+                raise missing(view, self._codec, digest)
             return record.entry(digest)
 
         return await self._read(ask)
@@ -201,6 +208,12 @@ class LevelStore:
         self._readers.end()
         self._helper.end()
         self._files.close()
+
+
+def _opened(folder: Path, workspace: str) -> Files:
+    files = open_files(folder, workspace)
+    finish_scouring(files.handle, files.layout)
+    return files
 
 
 def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
