@@ -104,6 +104,10 @@ class Room:
             for listener in tuple(self._listeners):
                 listener(session.id, update)
 
+    def holds(self, session: str) -> bool:
+        """Whether a session is open here, so that nobody else may write its log."""
+        return session in self._open or session in self._children
+
     async def admit(self, policy: Policy | None, model: Model | None) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()

@@ -22,7 +22,9 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.opening import open_store
+from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.none import NoTools
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -45,8 +47,11 @@ class Desk:
         environ: Mapping[str, str],
         approver: Approver | None = None,
         pause_s: float = DEMO_PAUSE_S,
+        beside: bool = False,
     ) -> None:
+        """`beside` says that a workspace which another process has open is used through that process."""
         self.data = data
+        self._open_store = open_store if beside else SharedStore.open
         self._settings_file = SettingsFile(data.settings_file)
         self.settings, damaged = self._settings_file.load()
         self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
@@ -84,7 +89,7 @@ class Desk:
         root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
         model = await self.models.named(record.model)
-        store = await LevelStore.open(self.registry.store_folder(identity), identity, now_ms)
+        store = await self._open_store(self.registry.store_folder(identity), identity, now_ms)
         parts = Parts(
             store=store,
             tools=self._toolbox(root, store) if root else NoTools(),
@@ -94,14 +99,17 @@ class Desk:
             prompts=prompts(),
             approver=self._approver,
         )
-        return Room(identity, parts, policy, model, reading)
+        room = Room(identity, parts, policy, model, reading)
+        if isinstance(store, SharedStore):
+            store.reserve(room.holds)
+        return room
 
     def _scripted(self, identity: str) -> bool:
         """Whether the demo model's script answers in a workspace."""
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    def _toolbox(self, root: Path, store: LevelStore) -> Toolbox:
+    def _toolbox(self, root: Path, store: SharedStore | RemoteStore) -> Toolbox:
         descriptions = resources_dir() / "prompts" / "tools"
         own = (self.data.settings_file, self.data.workspaces_dir, self.data.logs_dir)
         return Toolbox(root, store, descriptions, self.counter.count, protected=own)

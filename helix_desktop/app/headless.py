@@ -238,7 +238,7 @@ async def _opened(given: argparse.Namespace) -> AsyncIterator[tuple[Desk, Room]]
     handler = open_log(data.logs_dir)
     try:
         approver = AlwaysAnswers("once" if getattr(given, "yes", False) else "deny")
-        desk = Desk(data, os.environ, approver, pause_s=0.0)
+        desk = Desk(data, os.environ, approver, pause_s=0.0, beside=True)
         try:
             record = _record(desk, given)
             for problem in desk.problems:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
@@ -49,7 +49,7 @@ class LevelStore:
         self._writer = Writer(name, files.handle.get, _guarded(files.handle, self._write), self._finish)
 
     @classmethod
-    async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> LevelStore:
+    async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> Self:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.

@@ -1,0 +1,87 @@
+"""The methods of a store that cross the wire, with the types of what is given and what comes back.
+
+The types are those of the methods themselves: a new parameter with a default needs no word here, and a caller
+that does not know it yet leaves it out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import msgspec
+
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.remote.faults import Fault
+from helix_desktop.store.remote.wire import Frame, FrameRefused, frame
+
+T = TypeVar("T")
+
+
+class Request(msgspec.Struct, frozen=True, array_like=True):
+    """A method's name, and its arguments in order, still encoded."""
+
+    method: str
+    given: msgspec.Raw
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """A fault, or what the method gave, still encoded."""
+
+    fault: Fault | None
+    value: msgspec.Raw
+
+
+class Call(Generic[T]):
+    """One method as it is asked for by a guest and read by the owner."""
+
+    def __init__(self, method: Callable[..., Coroutine[Any, Any, T]]) -> None:
+        self.name = method.__name__
+        hints = get_type_hints(method)
+        given = list(inspect.signature(method).parameters.values())[1:]
+        fields: list[Any] = [
+            (one.name, hints[one.name])
+            if one.default is inspect.Parameter.empty
+            else (one.name, hints[one.name], one.default)
+            for one in given
+        ]
+        self._given = msgspec.defstruct(f"Given_{self.name}", fields, array_like=True, frozen=True)
+        self._gives: Any = hints["return"]
+
+    def request(self, *given: object) -> Frame:
+        """What a guest sends. Raises ValueError for text that is not Unicode."""
+        return frame((self.name, given))
+
+    def arguments(self, request: Request, json: bool) -> tuple[Any, ...]:
+        """What the owner reads. Raises FrameRefused."""
+        return msgspec.structs.astuple(Frame(bytes(request.given), json).read(self._given))
+
+    def result(self, value: bytes, json: bool) -> T:
+        """What the guest reads of an answer. Raises FrameRefused."""
+        read: T = Frame(value, json).read(self._gives)
+        return read
+
+
+COMMIT = Call(LevelStore.commit)
+EVENTS = Call(LevelStore.events)
+SESSIONS = Call(LevelStore.sessions)
+GET = Call(LevelStore.get)
+ENTRY = Call(LevelStore.entry)
+FIND = Call(LevelStore.find)
+PAGE = Call(LevelStore.page)
+TOTALS = Call(LevelStore.totals)
+SAVE_DRAFT = Call(LevelStore.save_draft)
+DRAFT = Call(LevelStore.draft)
+
+CALLS: dict[str, Call[Any]] = {
+    one.name: one for one in (COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT)
+}
+
+
+def call_of(request: Request) -> Call[Any]:
+    """The method that a request names. Raises FrameRefused."""
+    try:
+        return CALLS[request.method]
+    except KeyError:
+        raise FrameRefused(f"the method {request.method[:40]!r} is not known") from None
