@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
@@ -25,8 +25,13 @@ def last_seq(get: Get, codec: Codec, session: str) -> int:
     return 0 if row is None else codec.unseal(key, row, _SEQ)
 
 
-def stage_events(batch: Batch, codec: Codec, session: str, events: Sequence[Recorded]) -> None:
-    """Append events to a session's log. Raises ValueError when they leave a gap or name unknown contents."""
+def stage_events(
+    batch: Batch, codec: Codec, session: str, events: Sequence[Recorded], missing: Container[str] = ()
+) -> None:
+    """Append events to a session's log. Raises ValueError when they leave a gap or name unknown contents.
+
+    `missing` are contents that are known to be lost: the log may name them all the same.
+    """
     if not events:
         return
     check_continues(session, last_seq(batch.get, codec, session), events)
@@ -36,13 +41,13 @@ def stage_events(batch: Batch, codec: Codec, session: str, events: Sequence[Reco
         if isinstance(recorded.event, HandoverMade):
             batch.put(keys.handover(session, recorded.seq))
         for digest in digests_in(recorded.event):
-            _refer(batch, codec, session, recorded.seq, digest)
+            _refer(batch, codec, session, recorded.seq, digest, digest in missing)
     key = keys.last_event(session)
     batch.put(key, codec.seal(key, events[-1].seq))
 
 
-def _refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> None:
-    held = batch.get(keys.record(digest)) is not None
+def _refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str, missing: bool) -> None:
+    held = missing or batch.get(keys.record(digest)) is not None
     check_held(digest, held, f"event {seq}")
     batch.put(keys.reference(digest, session, seq))
     batch.put(keys.back_reference(session, seq, digest))

@@ -23,6 +23,8 @@ SESSION_BYTES = 200  # longest session id, in bytes of UTF-8
 RECORDS = (b"m", b"n")
 NEWEST = (b"t", b"u")
 SUMMARIES = (b"s", b"t")
+DRAFTS = (b"d", b"e")
+LAST_EVENTS = (b"!last\0", b"!last\1")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
@@ -143,6 +145,11 @@ def summary(session: str) -> bytes:
 def draft(session: str) -> bytes:
     """Where a session's unsent text lies."""
     return b"d" + session_bytes(session)
+
+
+def session_in(key: bytes, span: Span) -> str:
+    """The session at the end of a key of SUMMARIES, DRAFTS or LAST_EVENTS."""
+    return key[len(span[0]) :].decode()
 
 
 def last_event(session: str) -> bytes:
