@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
+from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
@@ -62,7 +64,9 @@ class Desk:
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
+        self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self.carrier = Carrier(self.registry, self._lend, now_ms)
 
     async def save_settings(self, settings: Settings) -> None:
         """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then."""
@@ -99,10 +103,24 @@ class Desk:
             prompts=prompts(),
             approver=self._approver,
         )
+        self._stores[identity] = store
         room = Room(identity, parts, policy, model, reading)
         if isinstance(store, SharedStore):
             store.reserve(room.holds)
         return room
+
+    @asynccontextmanager
+    async def _lend(self, identity: str) -> AsyncIterator[SharedStore | RemoteStore]:
+        """The store of a workspace, opened if no room of it is open, and closed then."""
+        if identity in self._rooms:
+            yield self._stores[identity]
+            return
+        async with self._locks.setdefault(identity, asyncio.Lock()):
+            store = await self._open_store(self.registry.store_folder(identity), identity, now_ms)
+            try:
+                yield store
+            finally:
+                await store.close()
 
     def _scripted(self, identity: str) -> bool:
         """Whether the demo model's script answers in a workspace."""

@@ -55,45 +55,6 @@ class SessionNote(msgspec.Struct, frozen=True):
     draft: str = ""
 
 
-class End(msgspec.Struct, frozen=True):
-    """The last words: what came, and what the store itself could not give any more.
-
-    `missing` are digests that events name and whose bytes are lost, `left_out` sessions with damaged logs.
-    """
-
-    entries: _Count
-    size: _Count
-    sessions: _Count
-    events: _Count
-    missing: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-
-
-class Exported(msgspec.Struct, frozen=True):
-    """What became of an export: what the file holds, and its size in bytes."""
-
-    path: str
-    file_size: int
-    held: End
-
-
-class Imported(msgspec.Struct, frozen=True):
-    """What became of an import: counts of entries, and the sessions by what was done with them.
-
-    `apart` are the new ids of sessions that went another way here; `busy` would be extended, but are open.
-    """
-
-    name: str
-    added: int = 0
-    known: int = 0
-    new: tuple[str, ...] = ()
-    extended: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
-    busy: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-
-
 def file_name(name: str, stamp: str = "") -> str:
     """A file's name for an archive of the workspace `name`, on every system."""
     plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"

@@ -16,13 +16,14 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.context.archive import End, Imported, Progress
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import ArchiveUnusable, HelixError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys
-from helix_desktop.store.archive.form import End, Imported, Manifest
-from helix_desktop.store.archive.reading import Kept, Log, Progress, Stopped, check_archive, read_archive
+from helix_desktop.store.archive.form import Manifest
+from helix_desktop.store.archive.reading import Kept, Log, Stopped, check_archive, read_archive
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.content import Contents, Growth

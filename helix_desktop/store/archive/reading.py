@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from helix_desktop.context.archive import End, Progress
 from helix_desktop.context.digest import digest_of, is_digest
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.store import keys
@@ -18,7 +19,6 @@ from helix_desktop.store.archive.form import (
     LOG_CAP,
     MANIFEST,
     NOTE_CAP,
-    End,
     Manifest,
     SessionNote,
     damaged,
@@ -26,9 +26,6 @@ from helix_desktop.store.archive.form import (
 from helix_desktop.store.archive.tape import TapeReader
 from helix_desktop.store.codec import CONTENT_CAP
 from helix_desktop.store.record import Record
-
-Progress = Callable[[int, int], None]
-"""Bytes done and bytes in all; called on a thread that is not the event loop's."""
 
 _LATEST = 2**62  # milliseconds: no honest time is later
 # By names: rows hold a record as an array, which a field that another version does not know would shift.

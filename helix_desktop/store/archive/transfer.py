@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.store.archive.form import Exported, Imported
+from helix_desktop.context.archive import Exported, Imported, Progress
 from helix_desktop.store.archive.merging import Free, merge_archive
-from helix_desktop.store.archive.reading import Progress
 from helix_desktop.store.archive.writing import write_archive
 from helix_desktop.store.leveldb import LevelStore
 
 
+def silent(done: int, size: int) -> None:
+    """Tell nobody how far it is."""
+
+
 async def export_store(
-    store: LevelStore, path: Path, name: str, at: int, progress: Progress = lambda *_: None
+    store: LevelStore, path: str, name: str, at: int, progress: Progress = silent
 ) -> Exported:
     """Write a store, as it is at this moment, to a file: verified, and only then under its name.
 
     It may be read and written meanwhile. `at` is in milliseconds since 1970. Raises ArchiveNotWritten,
     StoreUnreadable, StoreClosed; then no file is left, and an older one of that name stays.
     """
-    return await store.survey(lambda survey: write_archive(survey, path, name, at, progress))
+    return await store.survey(lambda survey: write_archive(survey, Path(path), name, at, progress))
 
 
 async def import_store(
-    store: LevelStore, path: Path, free: Free = lambda _: True, progress: Progress = lambda *_: None
+    store: LevelStore, path: str, free: Free = lambda _: True, progress: Progress = silent
 ) -> Imported:
     """Merge a file into a store; `free` says which logs may be written now. Raises as `merge_archive`."""
-    return await merge_archive(store, path, free, progress)
+    return await merge_archive(store, Path(path), free, progress)

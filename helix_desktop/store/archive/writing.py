@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop import __version__
+from helix_desktop.context.archive import End, Exported, Progress
 from helix_desktop.context.errors import ArchiveUnusable, ContentDamaged, DigestUnknown
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.store import keys
@@ -18,14 +19,12 @@ from helix_desktop.store.archive.form import (
     FORMAT,
     LOG_PART,
     MANIFEST,
-    End,
-    Exported,
     Manifest,
     SessionNote,
     damaged,
     not_written,
 )
-from helix_desktop.store.archive.reading import Progress, Stopped, check_archive
+from helix_desktop.store.archive.reading import Stopped, check_archive
 from helix_desktop.store.archive.tape import TapeWriter
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.event_log import read_events
@@ -46,6 +45,7 @@ def write_archive(
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        part.touch(mode=0o600, exist_ok=False)
         with part.open("wb") as file:
             tape = TapeWriter(file)
             held = _Writing(survey, tape, progress).write(name, at)

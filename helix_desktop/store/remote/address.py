@@ -43,8 +43,8 @@ def write_address(folder: Path, address: Address) -> None:
     """Say in a store's folder where its owner listens. Raises OSError."""
     part = folder / f"{ADDRESS_FILE}.part"
     part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(address))
+    part.touch(mode=0o600, exist_ok=False)
+    part.write_bytes(msgspec.json.encode(address))
     part.replace(folder / ADDRESS_FILE)
 
 

@@ -7,11 +7,12 @@ that does not know it yet leaves it out.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Container, Coroutine
 from typing import Any, Generic, TypeVar, get_type_hints
 
 import msgspec
 
+from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.remote.faults import Fault
 from helix_desktop.store.remote.wire import Frame, FrameRefused, frame
@@ -34,12 +35,14 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Call(Generic[T]):
-    """One method as it is asked for by a guest and read by the owner."""
+    """One method as it is asked for by a guest and read by the owner; `local` parameters stay at home."""
 
-    def __init__(self, method: Callable[..., Coroutine[Any, Any, T]]) -> None:
+    def __init__(self, method: Callable[..., Coroutine[Any, Any, T]], local: Container[str] = ()) -> None:
         self.name = method.__name__
         hints = get_type_hints(method)
-        given = list(inspect.signature(method).parameters.values())[1:]
+        given = [
+            one for one in list(inspect.signature(method).parameters.values())[1:] if one.name not in local
+        ]
         fields: list[Any] = [
             (one.name, hints[one.name])
             if one.default is inspect.Parameter.empty
@@ -73,9 +76,15 @@ PAGE = Call(LevelStore.page)
 TOTALS = Call(LevelStore.totals)
 SAVE_DRAFT = Call(LevelStore.save_draft)
 DRAFT = Call(LevelStore.draft)
+EXPORT = Call(export_store, local=("progress",))
+IMPORT = Call(import_store, local=("free", "progress"))
 
 CALLS: dict[str, Call[Any]] = {
-    one.name: one for one in (COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT)
+    one.name: one
+    for one in (
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT),
+        *(EXPORT, IMPORT),
+    )
 }
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
+from helix_desktop.context.archive import Exported, Imported, Progress
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
 from helix_desktop.context.errors import StoreClosed
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import refusals
+from helix_desktop.store.archive.transfer import silent
 from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.codec import CONTENT_CAP
-from helix_desktop.store.commit import Commit
+from helix_desktop.store.commit import Commit, now
 from helix_desktop.store.remote import calls
 from helix_desktop.store.remote.calls import Answer, Call
 from helix_desktop.store.remote.connection import Connection, ConnectionGone
@@ -95,6 +98,20 @@ class RemoteStore:
     async def draft(self, session: str) -> str:
         """What was typed and not sent; empty when nothing was."""
         return await self._ask(calls.DRAFT, session)
+
+    async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:
+        """Let the owner write its store to an absolute path; how far it is, is not told.
+
+        Raises as `export_store`.
+        """
+        return await self._ask(calls.EXPORT, str(path), name, now(), patience_s=None)
+
+    async def import_from(self, path: Path, progress: Progress = silent) -> Imported:
+        """Let the owner merge the file at an absolute path; how far it is, is not told.
+
+        Raises as `import_store`.
+        """
+        return await self._ask(calls.IMPORT, str(path), patience_s=None)
 
     async def close(self) -> None:
         """Wait for what was asked, then leave the owner. Idempotent."""

@@ -35,6 +35,10 @@ class Leases:
         if self._guests.setdefault(session, guest) is not guest:
             raise self._lent(session)
 
+    def free(self, session: str) -> bool:
+        """Whether nobody writes this session."""
+        return session not in self._guests and not self.held_here(session)
+
     def check_own(self, session: str) -> None:
         """Raises StoreLocked when a guest writes this session."""
         if session in self._guests:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from helix_desktop.context.archive import Exported, Imported, Progress
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.event import Recorded
+from helix_desktop.store.archive.transfer import export_store, import_store, silent
 from helix_desktop.store.commit import Clock, now
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.remote.address import LOOPBACK
-from helix_desktop.store.remote.calls import COMMIT, Call
+from helix_desktop.store.remote.calls import COMMIT, EXPORT, IMPORT, Call
 from helix_desktop.store.remote.leases import Holds, Leases
 from helix_desktop.store.remote.server import StoreServer
 
@@ -59,6 +61,14 @@ class SharedStore(LevelStore):
             self._leases.check_own(session)
         await super().commit(session, events, contents, recalls, summary)
 
+    async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:
+        """Write the store to a file, from a snapshot. Raises as `export_store`."""
+        return await export_store(self, str(path), name, self._clock(), progress)
+
+    async def import_from(self, path: Path, progress: Progress = silent) -> Imported:
+        """Merge a file into the store, but for sessions that are open. Raises as `import_store`."""
+        return await import_store(self, str(path), self._leases.free, progress)
+
     async def close(self) -> None:
         """Part from the guests, then close as LevelStore does."""
         if self._server is not None:
@@ -68,6 +78,11 @@ class SharedStore(LevelStore):
 
     async def serve(self, guest: object, call: Call[Any], given: tuple[Any, ...]) -> Any:
         """Do what a guest asks for. Raises what the method raises; StoreLocked for a session not its own."""
+        if call is EXPORT:
+            return await export_store(self, *given)
+        if call is IMPORT:
+            (path,) = given
+            return await import_store(self, path, self._leases.free)
         if call is not COMMIT:
             return await getattr(self, call.name)(*given)
         session, events, _, _, summary = given

@@ -16,11 +16,12 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helix_desktop.context.archive import End
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import ArchiveNotWritten, ArchiveUnusable, HelixError, StoreClosed
 from helix_desktop.context.event import AssistantSpoke, Recorded
-from helix_desktop.store.archive.form import End, Manifest, SessionNote
+from helix_desktop.store.archive.form import Manifest, SessionNote
 from helix_desktop.store.archive.reading import Stopped, check_archive
 from helix_desktop.store.archive.tape import TapeWriter
 from helix_desktop.store.archive.transfer import export_store, import_store
@@ -105,15 +106,15 @@ async def there_and_back(script: list[Said], folder: Path) -> None:
         for one in script:
             await speak(first, one)
         before = await state(first)
-        done = await export_store(first, folder / "all.helix", "Name", START)
+        done = await export_store(first, str(folder / "all.helix"), "Name", START)
         assert await state(first) == before
-        taken = await import_store(second, folder / "all.helix")
+        taken = await import_store(second, str(folder / "all.helix"))
         assert await state(second) == before
         assert (taken.name, taken.added, taken.known) == ("Name", done.held.entries, 0)
-        again = await import_store(second, folder / "all.helix")
+        again = await import_store(second, str(folder / "all.helix"))
         assert await state(second) == before
         assert (again.added, again.known, again.new, again.apart) == (0, done.held.entries, (), ())
-        await export_store(second, folder / "again.helix", "Name", START)
+        await export_store(second, str(folder / "again.helix"), "Name", START)
     finally:
         await first.close()
         await second.close()
@@ -132,25 +133,25 @@ async def pair(tmp_path: Path) -> tuple[LevelStore, Path]:
     store = await opened(tmp_path / "store")
     await store.commit("s", [answered(1, b"one"), spoke(2)], [content(b"one")], summary=summary("s"))
     await store.commit("t", [answered(1, BODIES[3])], [content(BODIES[3]), content(b"loose")])
-    await export_store(store, tmp_path / "a.helix", "Name", START)
+    await export_store(store, str(tmp_path / "a.helix"), "Name", START)
     return store, tmp_path / "a.helix"
 
 
 async def test_sessions_are_extended_left_or_put_apart(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     other = await opened(tmp_path / "other", OTHER_WORKSPACE)
-    await import_store(other, archive)
+    await import_store(other, str(archive))
     await other.commit("s", [spoke(3, "went on there")])
     await other.commit("t", [spoke(2, "one way")])
     await store.commit("t", [spoke(2, "another way")])
-    await export_store(other, archive, "Name", START)
-    taken = await import_store(store, archive)
+    await export_store(other, str(archive), "Name", START)
+    taken = await import_store(store, str(archive))
     assert (taken.new, taken.extended, taken.unchanged) == ((), ("s",), ())
     assert [one.seq for one in await store.events("s")] == [1, 2, 3]
     (apart,) = taken.apart
     assert [one.event for one in await store.events("t")][1] == spoke(2, "another way").event
     assert await store.events(apart) == await other.events("t")
-    again = await import_store(store, archive)
+    again = await import_store(store, str(archive))
     assert (again.extended, again.apart) == ((), ())
     assert len(again.unchanged) == 2
     assert (await store.entry(digest_of(b"one"))).references == 1
@@ -161,10 +162,10 @@ async def test_sessions_are_extended_left_or_put_apart(pair: tuple[LevelStore, P
 async def test_a_session_that_is_open_is_left_as_it_is(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     await store.commit("s", [spoke(3)])
-    await export_store(store, archive, "Name", START)
+    await export_store(store, str(archive), "Name", START)
     other = await opened(tmp_path / "other", OTHER_WORKSPACE)
     await other.commit("s", [answered(1, b"one"), spoke(2)], [content(b"one")])
-    taken = await import_store(other, archive, free=lambda session: session != "s")
+    taken = await import_store(other, str(archive), free=lambda session: session != "s")
     assert (taken.busy, taken.new) == (("s",), ("t",))
     assert len(await other.events("s")) == 2
     await store.close()
@@ -180,10 +181,10 @@ async def test_it_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
         for number in range(40, 120):
             await store.commit("s", [answered(number, b"%d" % number)], [content(b"%d" % number)])
 
-    done, _ = await asyncio.gather(export_store(store, tmp_path / "a.helix", "", START), write_on())
+    done, _ = await asyncio.gather(export_store(store, str(tmp_path / "a.helix"), "", START), write_on())
     assert done.held.entries == done.held.events >= 39
     other = await opened(tmp_path / "other")
-    await import_store(other, tmp_path / "a.helix")
+    await import_store(other, str(tmp_path / "a.helix"))
     events = await other.events("s")
     assert events == (await store.events("s"))[: len(events)]
     assert all([await other.get(digest_of(b"%d" % number)) for number in range(1, len(events) + 1)])
@@ -202,7 +203,7 @@ async def test_closing_ends_an_export_and_leaves_no_file(tmp_path: Path) -> None
         going_on.wait(10)
 
     export = asyncio.gather(
-        export_store(store, tmp_path / "a.helix", "", START, wait), return_exceptions=True
+        export_store(store, str(tmp_path / "a.helix"), "", START, wait), return_exceptions=True
     )
     await asyncio.to_thread(begun.wait, 10)
     close = asyncio.gather(store.close())
@@ -224,10 +225,10 @@ async def test_a_damaged_content_is_told_and_its_log_still_moves(tmp_path: Path)
     settle(tmp_path / "store")
     assert flip_near(tmp_path / "store", blob[100:120], 10) == 1
     store = await opened(tmp_path / "store")
-    done = await export_store(store, tmp_path / "a.helix", "", START)
+    done = await export_store(store, str(tmp_path / "a.helix"), "", START)
     assert done.held.missing == (digest_of(blob),)
     other = await opened(tmp_path / "other")
-    taken = await import_store(other, tmp_path / "a.helix")
+    taken = await import_store(other, str(tmp_path / "a.helix"))
     assert (taken.missing, taken.added, taken.new) == ((digest_of(blob),), 19, ("s",))
     assert await other.events("s") == await store.events("s")
     await store.close()
@@ -239,7 +240,7 @@ async def refused(archive: Path, folder: Path, *words: str) -> None:
     other = await opened(folder / "fresh")
     before = await state(other)
     with pytest.raises(ArchiveUnusable) as caught:
-        await import_store(other, archive)
+        await import_store(other, str(archive))
     for word in words:
         assert word in str(caught.value)
     assert await state(other) == before
@@ -366,10 +367,10 @@ async def test_a_place_that_takes_no_file_is_named(pair: tuple[LevelStore, Path]
     store, archive = pair
     before = hashlib.sha256(archive.read_bytes()).digest()
     with pytest.raises(ArchiveNotWritten, match="was not written"):
-        await export_store(store, tmp_path / "no folder" / "a.helix", "", START)
+        await export_store(store, str(tmp_path / "no folder" / "a.helix"), "", START)
     (tmp_path / "b.helix").mkdir()
     with pytest.raises(HelixError, match="was not written"):
-        await export_store(store, tmp_path / "b.helix", "", START)
+        await export_store(store, str(tmp_path / "b.helix"), "", START)
     assert names(tmp_path) == ["a.helix", "b.helix", "store"]
     assert hashlib.sha256(archive.read_bytes()).digest() == before
     await store.close()
