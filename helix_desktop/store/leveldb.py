@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -16,6 +15,7 @@ from helix_desktop.context.errors import StoreError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.backlog import Backlog
+from helix_desktop.store.backstage import Backstage
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
@@ -28,7 +28,6 @@ from helix_desktop.store.paging import stretch
 from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.record import read_record
 from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
-from helix_desktop.store.survey import Stage, Survey
 from helix_desktop.store.writer import Job, Writer
 
 _READERS = 2  # threads
@@ -46,8 +45,8 @@ class LevelStore:
         self._codec = files.codec
         self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
         self._backlog = Backlog()
+        self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
         self._ended: Future[None] | None = None
-        self._surveys: set[threading.Event] = set()
         name = f"helix-store-write-{files.layout.folder.name}"
         self._writer = Writer(name, files.handle.get, _guarded(files.handle, self._write), self._finish)
 
@@ -66,11 +65,6 @@ class LevelStore:
             readers.shutdown(wait=False)
             raise
         return cls(files, readers, clock)
-
-    @property
-    def folder(self) -> Path:
-        """Where its files lie."""
-        return self._files.layout.folder
 
     @property
     def lost(self) -> int:
@@ -153,37 +147,11 @@ class LevelStore:
 
         return await self._read(ask)
 
-    async def survey(self, work: Callable[[Survey], T]) -> T:
-        """What `work`, on a thread of its own, makes of the store as it is now, however long it takes.
-
-        It is told to stop when the store closes or the caller is cancelled. Raises StoreClosed.
-        """
-        self._check_open()
-        stop = threading.Event()
-        self._surveys.add(stop)
-        asked = asyncio.to_thread(
-            self._answer, lambda view: work(Survey(view, self._codec, self._contents, stop))
-        )
-        try:
-            return await asked
-        finally:
-            stop.set()
-            self._surveys.discard(stop)
-
-    async def stage(self, stage: Stage, size: int) -> None:
-        """Write durably what `stage` puts into a batch, of about `size` bytes: all of it, or nothing.
-
-        Raises StoreWriteFailed, and what `stage` raises.
-        """
-        self._check_open()
-        await self._put(lambda batch: stage(batch, self._codec, self._contents), size)
-
     async def close(self) -> None:
         """Write what is queued, wait for readers, let go of the files, end the threads. Idempotent."""
         if self._ended is None:
             self._backlog.shut()
-            for stop in self._surveys:
-                stop.set()
+            self.backstage.shut()
             self._ended = self._writer.end()
         await asyncio.shield(asyncio.wrap_future(self._ended))
         self._writer.join()

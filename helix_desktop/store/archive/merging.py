@@ -80,7 +80,7 @@ class _Merge:
         self._bytes = 0
 
     async def run(self, path: Path, stop: threading.Event, progress: Progress) -> Imported:
-        await asyncio.to_thread(_check_room, self._store.folder, path)
+        await asyncio.to_thread(_check_room, self._store.backstage.folder, path)
         pieces = read_archive(path, stop, progress)
         try:
             while piece := await asyncio.to_thread(next, pieces, None):
@@ -117,7 +117,7 @@ class _Merge:
         def stage(batch: Batch, codec: Codec, contents: Contents) -> None:
             added.append(_stage_contents(batch, codec, contents, group))
 
-        await self._store.stage(stage, size)
+        await self._store.backstage.stage(stage, size)
         self._done = msgspec.structs.replace(
             self._done, added=self._done.added + added[0], known=self._done.known + len(group) - added[0]
         )
@@ -144,7 +144,7 @@ class _Merge:
         for group in _groups(log.events[known:]):
             await self._append(session, group)
         if len(log.events) > known or not known:
-            await self._store.stage(
+            await self._store.backstage.stage(
                 lambda batch, codec, _: count_growth(batch, codec, [], stage_summary(batch, codec, summary)),
                 1,
             )
@@ -152,7 +152,7 @@ class _Merge:
             await self._store.save_draft(session, log.note.draft)
 
     async def _append(self, session: str, events: list[Recorded]) -> None:
-        await self._store.stage(
+        await self._store.backstage.stage(
             lambda batch, codec, _: stage_events(batch, codec, session, events, self._missing), _GROUP_BYTES
         )
 

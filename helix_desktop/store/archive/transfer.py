@@ -22,7 +22,7 @@ async def export_store(
     It may be read and written meanwhile. `at` is in milliseconds since 1970. Raises ArchiveNotWritten,
     StoreUnreadable, StoreClosed; then no file is left, and an older one of that name stays.
     """
-    return await store.survey(lambda survey: write_archive(survey, Path(path), name, at, progress))
+    return await store.backstage.survey(lambda survey: write_archive(survey, Path(path), name, at, progress))
 
 
 async def import_store(

@@ -26,12 +26,12 @@ from helix_desktop.store.archive.form import (
 )
 from helix_desktop.store.archive.reading import Stopped, check_archive
 from helix_desktop.store.archive.tape import TapeWriter
+from helix_desktop.store.backstage import Survey
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import read_record
 from helix_desktop.store.staging import TEXT, read_totals
-from helix_desktop.store.survey import Survey
 
 _CHECK_SHARE = 4  # checking a file takes about a quarter of the time of writing it
 

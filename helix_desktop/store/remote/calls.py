@@ -35,10 +35,15 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Call(Generic[T]):
-    """One method as it is asked for by a guest and read by the owner; `local` parameters stay at home."""
+    """One method as it is asked for by a guest and read by the owner.
 
-    def __init__(self, method: Callable[..., Coroutine[Any, Any, T]], local: Container[str] = ()) -> None:
-        self.name = method.__name__
+    `under` names the store's part that has it; `local` parameters stay at home.
+    """
+
+    def __init__(
+        self, method: Callable[..., Coroutine[Any, Any, T]], under: str = "", local: Container[str] = ()
+    ) -> None:
+        self.name = f"{under}.{method.__name__}" if under else method.__name__
         hints = get_type_hints(method)
         given = [
             one for one in list(inspect.signature(method).parameters.values())[1:] if one.name not in local
@@ -49,7 +54,7 @@ class Call(Generic[T]):
             else (one.name, hints[one.name], one.default)
             for one in given
         ]
-        self._given = msgspec.defstruct(f"Given_{self.name}", fields, array_like=True, frozen=True)
+        self._given = msgspec.defstruct(f"Given_{method.__name__}", fields, array_like=True, frozen=True)
         self._gives: Any = hints["return"]
 
     def request(self, *given: object) -> Frame:

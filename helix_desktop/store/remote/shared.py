@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -84,7 +85,7 @@ class SharedStore(LevelStore):
             (path,) = given
             return await import_store(self, path, self._leases.free)
         if call is not COMMIT:
-            return await getattr(self, call.name)(*given)
+            return await attrgetter(call.name)(self)(*given)
         session, events, _, _, summary = given
         if events or summary:
             self._leases.take(session, guest)
