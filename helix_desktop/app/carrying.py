@@ -13,7 +13,7 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.headless import FAILED, at_desk, in_room
 from helix_desktop.app.voice import err, out
-from helix_desktop.context.archive import Exported, Imported
+from helix_desktop.context.archive import Exported, exported_text, imported_text
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import HelixError, InputUnusable
 
@@ -79,22 +79,9 @@ def _told(done: list[Exported], as_json: bool, listed: bool = False) -> int:
         held = one.held
         if not as_json:
             out(f"{one.path}  {size_text(one.file_size)}")
-            err(f"{held.entries} entries, {held.sessions} sessions with {held.events} events, verified")
+            err(f"{exported_text(one)} Verified.")
         for digest in held.missing:
             err(f"helix-desktop: the content {digest} is damaged or lost and is not in the file")
         for session in held.left_out:
             err(f"helix-desktop: the log of session {session[:8]} is damaged and is not in the file")
     return FAILED if any(one.held.missing or one.held.left_out for one in done) else 0
-
-
-def imported_text(done: Imported) -> str:
-    """What an import brought, in words."""
-    sessions = [
-        (len(done.new), "new"),
-        (len(done.extended), "extended"),
-        (len(done.unchanged), "known"),
-        (len(done.apart), "beside those that went another way"),
-        (len(done.busy), "left because they are open"),
-    ]
-    told = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
-    return f"{done.added} entries added, {done.known} known. Sessions: {told}."

@@ -55,3 +55,31 @@ class Imported(msgspec.Struct, frozen=True):
     def whole(self) -> bool:
         """Whether everything came in."""
         return not self.busy
+
+
+def exported_text(done: Exported) -> str:
+    """What a file holds, in words, and what it lacks."""
+    held = done.held
+    words = f"{_count(held.entries, 'entry', 'entries')}, {_count(held.sessions, 'session')}."
+    lacks = [
+        (len(held.missing), "damaged or lost entries are"),
+        (len(held.left_out), "sessions with damaged logs are"),
+    ]
+    return " ".join([words, *(f"{count} {what} not in the file." for count, what in lacks if count)])
+
+
+def imported_text(done: Imported) -> str:
+    """What an import brought, in words."""
+    sessions = [
+        (len(done.new), "new"),
+        (len(done.extended), "extended"),
+        (len(done.unchanged), "known"),
+        (len(done.apart), "beside those that went another way"),
+        (len(done.busy), "left because they are open"),
+    ]
+    told = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
+    return f"{_count(done.added, 'entry', 'entries')} added, {done.known:,} known. Sessions: {told}."
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -103,7 +103,7 @@ def test_a_backup_holds_every_workspace(here: Here, tmp_path: Path) -> None:
     code, out, err = here("backup", str(tmp_path / "saved"))
     (file,) = (tmp_path / "saved").iterdir()
     assert (code, out.split()[0]) == (0, str(file))
-    assert err == "2 entries, 1 sessions with 1 events, verified\n"
+    assert err == "2 entries, 1 session. Verified.\n"
     (tmp_path / "empty").mkdir()
     here.folder = tmp_path / "empty"
     code, _, err = here("backup", str(tmp_path / "saved"))
