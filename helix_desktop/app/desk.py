@@ -106,7 +106,7 @@ class Desk:
         self._stores[identity] = store
         room = Room(identity, parts, policy, model, reading)
         if isinstance(store, SharedStore):
-            store.reserve(room.holds)
+            store.reserve(lambda session: any(one.session.id == session for one in room.conversations))
         return room
 
     @asynccontextmanager

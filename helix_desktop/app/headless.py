@@ -20,6 +20,7 @@ from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
+from helix_desktop.app import keeping
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.voice import Voice, err, out
@@ -99,12 +100,14 @@ async def _session(room: Room, wanted: str) -> Conversation:
 
 
 def cache(given: argparse.Namespace) -> int:
-    """List, show or verify the cached outputs of a workspace."""
+    """List, show, verify, clean up or forget the cached outputs of a workspace."""
     verbs: dict[str, Callable[[argparse.Namespace, Room], Coroutine[Any, Any, int]]] = {
         "list": _list,
         "show": _show,
         "verify": _verify,
     }
+    if given.verb in keeping.VERBS:
+        return in_room(given, lambda desk, room: keeping.VERBS[given.verb](given, desk, room))
     return in_room(given, lambda _, room: verbs[given.verb](given, room))
 
 

@@ -158,6 +158,13 @@ async def pick_file(parent: QWidget, title: str, kinds: str) -> Path | None:
     return _kept(window, dialog, await finished(dialog))
 
 
+async def pick_open_files(parent: QWidget, title: str, kinds: str) -> list[Path]:
+    """Ask for existing files, `kinds` as Qt filters them; none when the person changes their mind."""
+    dialog = QFileDialog(parent, title, "", kinds)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+    return [Path(one) for one in dialog.selectedFiles()] if await finished(dialog) else []
+
+
 async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
     """Let the user choose where to save a file, with a name to start from; None when cancelled.
 

@@ -21,15 +21,14 @@ from helix_desktop.context.content import Content
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import ArchiveUnusable, HelixError
 from helix_desktop.context.event import Recorded
-from helix_desktop.store import keys
 from helix_desktop.store.archive.form import Manifest
 from helix_desktop.store.archive.reading import Kept, Log, Stopped, check_archive, read_archive
 from helix_desktop.store.batch import Batch
-from helix_desktop.store.codec import Codec
+from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.content import Contents, Growth
 from helix_desktop.store.event_log import stage_events
 from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.record import read_record, write_record
+from helix_desktop.store.record import Record, read_record, write_record
 from helix_desktop.store.staging import count_growth, stage_summary
 
 _GROUP_BYTES = 4 * 1024 * 1024
@@ -184,13 +183,13 @@ def _stage_contents(batch: Batch, codec: Codec, contents: Contents, group: list[
     grown: list[Growth] = []
     added = 0
     for one in group:
-        was_there = batch.get(keys.record(one.digest)) is not None
+        old = _record(batch, codec, one.digest)
         about = one.record
         content = Content(
             one.digest, one.data, about.tool, about.target, about.first_line, about.tokens, about.kind
         )
-        grown.append(contents.stage(batch, content, about.created))
-        fresh = None if was_there else read_record(batch.get, codec, one.digest)
+        grown.append(contents.stage(batch, content, about.created if old is None else old.last_used))
+        fresh = _record(batch, codec, one.digest) if old is None else None
         if fresh is not None:
             kept = msgspec.structs.replace(
                 about, size=fresh.size, stored_size=fresh.stored_size, references=fresh.references
@@ -199,6 +198,13 @@ def _stage_contents(batch: Batch, codec: Codec, contents: Contents, group: list[
             added += 1
     count_growth(batch, codec, grown, 0)
     return added
+
+
+def _record(batch: Batch, codec: Codec, digest: str) -> Record | None:
+    try:
+        return read_record(batch.get, codec, digest)
+    except RowDamaged:  # it is made anew when the content is stored
+        return None
 
 
 def _check_room(folder: Path, path: Path) -> None:

@@ -99,7 +99,7 @@ class _Writing:
     def _names(self) -> Iterator[str]:
         """Every session that has a log, a summary or a draft, each once."""
         spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
-        names = {keys.session_in(key, span) for span in spans for key, _ in self._view.scan(span)}
+        names = {keys.session_of(key, span) for span in spans for key, _ in self._view.scan(span)}
         return iter(sorted(names))
 
     def _content(self, digest: str) -> None:

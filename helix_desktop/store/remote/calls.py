@@ -13,10 +13,13 @@ from typing import Any, Generic, TypeVar, get_type_hints
 import msgspec
 
 from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.forget import LevelForgetting
+from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.remote.faults import Fault
 from helix_desktop.store.remote.wire import Frame, FrameRefused, frame
 
+_KEEP, _FORGETTING = "keep", "forgetting"
 T = TypeVar("T")
 
 
@@ -84,11 +87,28 @@ DRAFT = Call(LevelStore.draft)
 EXPORT = Call(export_store, local=("progress",))
 IMPORT = Call(import_store, local=("free", "progress"))
 
+REFERENCES = Call(LevelKeeper.references, _KEEP)
+NAMED = Call(LevelKeeper.named, _KEEP)
+PIN = Call(LevelKeeper.pin, _KEEP)
+PLAN = Call(LevelKeeper.plan, _KEEP)
+COLLECT = Call(LevelKeeper.collect, _KEEP)
+TRASH = Call(LevelKeeper.trash, _KEEP)
+RESTORE = Call(LevelKeeper.restore, _KEEP)
+TRASH_SESSION = Call(LevelKeeper.trash_session, _KEEP)
+RESTORE_SESSION = Call(LevelKeeper.restore_session, _KEEP)
+EMPTY_TRASH = Call(LevelKeeper.empty_trash, _KEEP)
+
+PREVIEW = Call(LevelForgetting.preview, _FORGETTING, local=("told",))
+CARRY_OUT = Call(LevelForgetting.carry_out, _FORGETTING, local=("told",))
+WHEN = Call(LevelForgetting.when, _FORGETTING)
+LIFT = Call(LevelForgetting.lift, _FORGETTING)
+
 CALLS: dict[str, Call[Any]] = {
     one.name: one
     for one in (
-        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT),
-        *(EXPORT, IMPORT),
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
+        *(REFERENCES, NAMED, PIN, PLAN, COLLECT, TRASH, RESTORE, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
+        *(PREVIEW, CARRY_OUT, WHEN, LIFT),
     )
 }
 

@@ -20,9 +20,11 @@ from helix_desktop.store.remote import calls
 from helix_desktop.store.remote.calls import Answer, Call
 from helix_desktop.store.remote.connection import Connection, ConnectionGone
 from helix_desktop.store.remote.faults import error_of
+from helix_desktop.store.remote.parts import RemoteForgetting, RemoteKeeper
 from helix_desktop.store.remote.wire import REQUEST_CAP, FrameRefused
 
 _PATIENCE_S = 60.0  # for one answer; an owner that is busy with a large one still answers within seconds
+_LONG_S = 3600.0  # for what looks through the whole store
 
 T = TypeVar("T")
 
@@ -35,6 +37,8 @@ class RemoteStore:
         self._connection = connection
         self._backlog = Backlog()
         self._closed = False
+        self.keep = RemoteKeeper(self._ask_long)
+        self.forgetting = RemoteForgetting(self._ask_long)
         self._asked: set[asyncio.Future[object]] = set()
 
     async def commit(
@@ -104,14 +108,14 @@ class RemoteStore:
 
         Raises as `export_store`.
         """
-        return await self._ask(calls.EXPORT, str(path), name, now(), patience_s=None)
+        return await self._ask(calls.EXPORT, str(path), name, now(), patience_s=_LONG_S)
 
     async def import_from(self, path: Path, progress: Progress = silent) -> Imported:
         """Let the owner merge the file at an absolute path; how far it is, is not told.
 
         Raises as `import_store`.
         """
-        return await self._ask(calls.IMPORT, str(path), patience_s=None)
+        return await self._ask(calls.IMPORT, str(path), patience_s=_LONG_S)
 
     async def close(self) -> None:
         """Wait for what was asked, then leave the owner. Idempotent."""
@@ -125,7 +129,7 @@ class RemoteStore:
         if self._closed:
             raise refusals.closed()
 
-    async def _ask(self, call: Call[T], *given: object, patience_s: float | None = _PATIENCE_S) -> T:
+    async def _ask(self, call: Call[T], *given: object, patience_s: float = _PATIENCE_S) -> T:
         self._check_open()
         request = call.request(*given)
         if len(request.payload) > REQUEST_CAP:
@@ -143,8 +147,11 @@ class RemoteStore:
         except (ConnectionGone, FrameRefused) as error:
             raise self._gone("It was closed or ended") from error
         except TimeoutError as error:
-            raise self._gone(f"It has not answered for {_PATIENCE_S:.0f} s") from error
+            raise self._gone(f"It has not answered for {patience_s:.0f} s") from error
         raise error_of(answer.fault)
+
+    async def _ask_long(self, call: Call[T], *given: object) -> T:
+        return await self._ask(call, *given, patience_s=_LONG_S)
 
     def _gone(self, why: str) -> StoreClosed:
         return StoreClosed(

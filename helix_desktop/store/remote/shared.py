@@ -15,7 +15,7 @@ from helix_desktop.store.archive.transfer import export_store, import_store, sil
 from helix_desktop.store.commit import Clock, now
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.remote.address import LOOPBACK
-from helix_desktop.store.remote.calls import COMMIT, EXPORT, IMPORT, Call
+from helix_desktop.store.remote.calls import CARRY_OUT, COMMIT, EXPORT, IMPORT, TRASH_SESSION, Call
 from helix_desktop.store.remote.leases import Holds, Leases
 from helix_desktop.store.remote.server import StoreServer
 
@@ -59,7 +59,7 @@ class SharedStore(LevelStore):
     ) -> None:
         """Store as LevelStore does. Raises StoreLocked while another process writes the session."""
         if events or summary:
-            self._leases.check_own(session)
+            self._leases.own(session)
         await super().commit(session, events, contents, recalls, summary)
 
     async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:
@@ -84,6 +84,10 @@ class SharedStore(LevelStore):
         if call is IMPORT:
             (path,) = given
             return await import_store(self, path, self._leases.free)
+        if call is CARRY_OUT:
+            raise self._leases.refused("Something can be forgotten only where nothing of it is open.")
+        if call is TRASH_SESSION and not self._leases.free(given[0], guest):
+            raise self._leases.refused("A session that is open cannot go to the trash.")
         if call is not COMMIT:
             return await attrgetter(call.name)(self)(*given)
         session, events, _, _, summary = given

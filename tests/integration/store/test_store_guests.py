@@ -19,10 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.agent.ports import Forgetting, Keep, Store
 from helix_desktop.context.content import Content
+from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import StoreClosed, StoreLocked, StoreUnreadable
 from helix_desktop.context.event import Recorded
+from helix_desktop.context.forgetting import Wanted
 from helix_desktop.store.remote.address import ADDRESS_FILE, Address, read_address, write_address
+from helix_desktop.store.remote.calls import CALLS
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.connection import Connection, ConnectionGone
 from helix_desktop.store.remote.greeting import Hello, Proof, prove
@@ -31,6 +35,7 @@ from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.store.remote.wire import HEAD_BYTES, Frame, FrameRefused, frame, read_head
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, spoke, summary
 
+PORTS = ((Store, ""), (Keep, "keep."), (Forgetting, "forgetting."))
 CHECKOUT = Path(__file__).resolve().parents[3]
 OWNER = """
 import asyncio, sys
@@ -373,6 +378,28 @@ def test_contents_that_are_too_large_are_refused_before_they_travel(tmp_path: Pa
         await store.close()
 
     asyncio.run(refuse())
+
+
+async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await join(tmp_path, WORKSPACE)
+    await store.commit("s", [answered(1, b"secret")], [content(b"secret")], summary=summary("s"))
+    wanted = Wanted("secret")
+    assert (await guest.forgetting.preview(wanted)).contents
+    with pytest.raises(StoreLocked, match="can be forgotten only where"):
+        await guest.forgetting.carry_out(wanted)
+    with pytest.raises(StoreLocked, match="cannot go to the trash"):
+        await guest.keep.trash_session("s")
+    assert await guest.keep.named("s") == [digest_of(b"secret")]
+    assert await guest.get(digest_of(b"secret")) == b"secret"
+    await guest.close()
+    await store.close()
+
+
+def test_every_method_of_the_port_crosses_the_wire() -> None:
+    """Whoever adds one to the port adds it here too: nothing else says so before a guest asks for it."""
+    methods = {f"{under}{name}" for kind, under in PORTS for name in vars(kind) if name[0] != "_"}
+    assert methods - set(CALLS) == {"close", "keep", "forgetting"}
 
 
 def test_a_content_travels_unchanged() -> None:
