@@ -12,6 +12,7 @@ from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import Arriving, Update
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.context.event import NEW_TITLE
+from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
@@ -50,6 +51,7 @@ class Shell(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
+        Carrying(window, intents, desk, self)
         self._connect()
 
     def _connect(self) -> None:
