@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
-from helix_desktop.store.commit import Clock, Commit, check_bytes, check_continues, check_held, now
+from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
 from helix_desktop.store.memory_forget import MemoryForgetting
 from helix_desktop.store.memory_keep import Held, MemoryKeeper
 from helix_desktop.store.paging import cursor_after, stretch
@@ -149,7 +150,7 @@ class MemoryStore:
     def _check(self, made: Commit) -> None:
         """Refuse before anything is changed."""
         for content in made.contents:
-            check_bytes(content)
+            check_match(content, digest_of(content.data))
         held = self._entries.keys() | {content.digest for content in made.contents}
         held |= {digest for digest in self._buried if self._is_buried(digest)}
         check_continues(made.session, len(self._logs.get(made.session, ())), made.events)

@@ -11,7 +11,7 @@ from helix_desktop.context.content import Content, ContentKind, Entry
 from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch, Get
-from helix_desktop.store.codec import Codec, RowDamaged, Shape
+from helix_desktop.store.codec import Codec, RowDamaged, Shape, sealed
 
 _log = logging.getLogger(__name__)
 
@@ -82,8 +82,9 @@ def read_record(get: Get, codec: Codec, digest: str) -> Record | None:
 
 def write_record(batch: Batch, codec: Codec, digest: str, record: Record) -> None:
     """Write a record under its digest and into the index by time."""
+    body = codec.body(record)
     for key in (keys.record(digest), keys.newest(record.created, digest)):
-        batch.put(key, codec.seal(key, record))
+        batch.put(key, sealed(key, body))
 
 
 def change_record(batch: Batch, codec: Codec, digest: str, change: Callable[[Record], Record]) -> None:

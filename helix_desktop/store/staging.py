@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from helix_desktop.context.content import SessionSummary, StoreTotals
@@ -11,6 +13,7 @@ from helix_desktop.store.codec import Codec, Shape
 from helix_desktop.store.commit import Commit, check_held
 from helix_desktop.store.content import Contents, Growth
 from helix_desktop.store.event_log import is_known, stage_events
+from helix_desktop.store.packing import Packing
 from helix_desktop.store.record import Record, change_record
 
 TEXT = Shape(str)
@@ -18,15 +21,20 @@ NUMBER = Shape(int)
 _TOTALS = Shape(StoreTotals)
 
 
-def stage_commit(batch: Batch, codec: Codec, contents: Contents, commit: Commit) -> None:
-    """Put everything of a commit into the batch. Raises ValueError when what is stored does not allow it."""
-    grown = [contents.stage(batch, content, commit.at) for content in commit.contents]
+def stage_commit(
+    batch: Batch, codec: Codec, contents: Contents, commit: Commit, packings: Sequence[Packing]
+) -> None:
+    """Put everything of a commit, and the packings of its contents, into the batch.
+
+    Raises ValueError when what is stored does not allow it.
+    """
+    grown = [contents.stage_packed(batch, packing, commit.at) for packing in packings]
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
         check_held(digest, is_known(batch, codec, digest), "a recall")
         change_record(batch, codec, digest, lambda record: _recalled(record, commit.at))
-    sessions = _stage_summary(batch, codec, commit.summary)
-    _count(batch, codec, grown, sessions)
+    sessions = stage_summary(batch, codec, commit.summary)
+    count_growth(batch, codec, grown, sessions)
 
 
 def stage_draft(batch: Batch, codec: Codec, session: str, text: str) -> None:
@@ -59,8 +67,8 @@ def _recalled(record: Record, at: int) -> Record:
     return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at, trashed=0)
 
 
-def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -> int:
-    """How many sessions this adds."""
+def stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -> int:
+    """Put a session's line for the list into the batch; how many sessions this adds."""
     if summary is None:
         return 0
     key = keys.summary(summary.id)
@@ -69,7 +77,8 @@ def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -
     return int(added)
 
 
-def _count(batch: Batch, codec: Codec, grown: list[Growth], sessions: int) -> None:
+def count_growth(batch: Batch, codec: Codec, grown: list[Growth], sessions: int) -> None:
+    """Add what contents and sessions brought to the totals. Raises RowDamaged."""
     all_of_it = Growth(
         sum(one.entries for one in grown),
         sum(one.size for one in grown),

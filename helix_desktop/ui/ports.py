@@ -9,6 +9,7 @@ from typing import Protocol
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
 from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.context.archive import Exported, Imported, Progress
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -41,12 +42,33 @@ class Forgetting(Protocol):
         ...
 
 
+class Carrier(Protocol):
+    """Carries workspaces into files, and back."""
+
+    def file_name(self, identity: str) -> str:
+        """A name for a file of a workspace."""
+        ...
+
+    async def export(self, identity: str, path: Path, progress: Progress) -> Exported:
+        """Write a workspace to a file. Raises HelixError."""
+        ...
+
+    async def take_in(self, identity: str, path: Path, progress: Progress) -> Imported:
+        """Merge a file into a workspace. Raises HelixError."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
 
     @property
     def data_folder(self) -> Path:
         """Where everything is kept."""
+        ...
+
+    @property
+    def carrier(self) -> Carrier:
+        """Exports and imports."""
         ...
 
     @property

@@ -15,6 +15,7 @@ from helix_desktop.agent.update import Arriving, Update
 from helix_desktop.context.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.context.keeping import CleanUp
+from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
@@ -55,6 +56,7 @@ class Shell(QObject):
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
         self.tidying = Tidying(window, screens.cache, intents, desk, self)
+        Carrying(window, intents, desk, self)
         self._connect()
 
     def _connect(self) -> None:

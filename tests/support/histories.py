@@ -16,6 +16,7 @@ from helix_desktop.context.message import ToolCall
 from helix_desktop.context.policy import PROFILES, Policy
 from tests.support import rewriting
 from tests.support.maker import MODEL, TOOLS, Maker, Sent, tokens
+from tests.support.picturing import answer_bytes, pictured
 
 __all__ = [
     "MODEL",
@@ -114,7 +115,7 @@ def _user(maker: Maker, dice: Dice) -> None:
 
 
 def _image(maker: Maker, dice: Dice) -> Image:
-    return maker.pictured(*dice.one_of(((1, 1), (200, 100), (1_000, 700))))
+    return pictured(maker, *dice.one_of(((1, 1), (200, 100), (1_000, 700))))
 
 
 def _step(maker: Maker, dice: Dice, calls: int | Sequence[ToolCall] | None = None) -> None:
@@ -132,9 +133,9 @@ def _answer(maker: Maker, dice: Dice) -> None:
     match dice.number(11):
         case 0:
             image = _image(maker, dice)
-            maker.answer_bytes(dice.number(9), maker.contents[image.digest], image)
+            answer_bytes(maker, dice.number(9), maker.contents[image.digest], image)
         case 1:
-            maker.answer_bytes(dice.number(9), dice.one_of(_BINARY) * (1 + dice.number(40)))
+            answer_bytes(maker, dice.number(9), dice.one_of(_BINARY) * (1 + dice.number(40)))
         case _:
             maker.answer(dice.number(9), dice.output(), dice.number(9) > 1, dice.one_of(_FORMS))
 

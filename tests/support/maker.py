@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.intake import told
 from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
@@ -40,7 +39,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, render
-from helix_desktop.context.image import Image, image_of
+from helix_desktop.context.image import Image
 from helix_desktop.context.index import index_over
 from helix_desktop.context.intake import preview
 from helix_desktop.context.ledger import ledger_of
@@ -51,7 +50,6 @@ from helix_desktop.context.sweep import Sweep
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, Window, marker_of, project
 from helix_desktop.store.memory import MemoryStore
-from tests.support.pictures import sketch
 from tests.support.scripted_model import ScriptedModel, said
 
 MODEL = ModelInfo("test", "small", window=4_000, reserve=200, images=True)
@@ -130,7 +128,7 @@ class Maker:
         self.log: list[Recorded] = []
         self.contents: dict[str, bytes] = {}
         self.sent: list[Sent] = []
-        self.calls_made = self.images_made = 0
+        self.calls_made = 0
         self.now = 0
         self._roles = Roles(ScriptedModel(lambda _: said("Done."), info))
         self.reload()
@@ -169,15 +167,6 @@ class Maker:
     def window(self) -> Window:
         """What would be sent now."""
         return project(self.transcript, self.policy, self.frame)
-
-    def pictured(self, width: int, height: int) -> Image:
-        """A new image, kept."""
-        self.images_made += 1
-        data = sketch(width, height, self.images_made)
-        image = image_of(data, digest_of(data), f"shot {self.images_made}.png")
-        assert image is not None
-        self.contents[image.digest] = data
-        return image
 
     def user(self, text: str, attached: str = "", image: Image | None = None) -> None:
         """The person speaks: a new turn, or a queued message while one runs."""
@@ -247,29 +236,6 @@ class Maker:
             exit_code=(0 if ok else 1) if call.name == "run_command" else None,
             whole=shown == text,
             form=form,
-        )
-        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
-
-    def answer_bytes(self, which: int, data: bytes, image: Image | None = None) -> None:
-        """One open call ends with bytes that are no text, or with an image."""
-        waiting = list(self.transcript.open_calls.values())
-        if not waiting:
-            return
-        call = waiting[which % len(waiting)]
-        digest = digest_of(data)
-        self.contents[digest] = data
-        shown = image.about if image else told(data, digest)[0]
-        answer = ToolAnswered(
-            call_id=call.id,
-            name=call.name,
-            text=shown,
-            digest=digest,
-            size=len(data),
-            tokens=tokens(shown) + (image.tokens if image else 0),
-            marker_tokens=0,
-            first_line=first_line(shown),
-            whole=False,
-            images=(image,) if image else (),
         )
         self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
 
