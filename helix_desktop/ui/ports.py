@@ -30,18 +30,6 @@ class KeyState(Protocol):
         ...
 
 
-class Forgetting(Protocol):
-    """Removes a secret from a workspace and from all that is kept beside its store."""
-
-    async def preview(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
-        """Where it stands; changes nothing. Raises HelixError."""
-        ...
-
-    async def carry_out(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
-        """Remove it; what was changed. Raises HelixError."""
-        ...
-
-
 class Carrier(Protocol):
     """Carries workspaces into files, and back."""
 
@@ -55,6 +43,18 @@ class Carrier(Protocol):
 
     async def take_in(self, identity: str, path: Path, progress: Progress) -> Imported:
         """Merge a file into a workspace. Raises HelixError."""
+        ...
+
+
+class Forgetting(Protocol):
+    """Removes a secret from a workspace and from all that is kept beside its store."""
+
+    async def preview(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
+        """Where it stands; changes nothing. Raises HelixError."""
+        ...
+
+    async def carry_out(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
+        """Remove it; what was changed. Raises HelixError."""
         ...
 
 

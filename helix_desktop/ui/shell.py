@@ -55,8 +55,8 @@ class Shell(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
-        self.tidying = Tidying(window, screens.cache, intents, desk, self)
         Carrying(window, intents, desk, self)
+        self.tidying = Tidying(window, screens.cache, intents, desk, self)
         self._connect()
 
     def _connect(self) -> None:
