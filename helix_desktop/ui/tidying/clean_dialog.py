@@ -11,7 +11,7 @@ from helix_desktop.ui.field import Field
 from helix_desktop.ui.widgets import Combo, PushButton, card, column, empty_layout, label, row
 
 AGES = (
-    ("Whenever it was used last", 0),
+    ("All that nothing names", 0),
     ("a week", 7),
     ("a month", 30),
     ("three months", 90),
@@ -123,7 +123,7 @@ class CleanDialog(QDialog):
         told = column(self.verdict, self._reasons, self.shortfall, gap=6)
         buttons = row(self.trash, None, self.leave, self.collect, gap=8)
         whole = column(words, choice, told, self.list, None, buttons, margins=(22, 20, 22, 16), gap=12)
-        whole.setStretch(3, 1)
+        whole.setStretch(3, 100)  # the gap below it is for when there is nothing to list
         self.setLayout(whole)
 
 
