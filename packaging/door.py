@@ -37,11 +37,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Check, then run the whole suite; with arguments, only pytest with them."""
+    """Check, then run the whole suite in two processes; with arguments, only pytest with them."""
     _set_up("test", libraries="test")
     checked = 0 if arguments else _check()
     # After the checks and on its own stream: pytest's summary is the last line of a good run.
-    tested = _call("-m", "pytest", *arguments)
+    # Two processes: the suite waits about half its time, for event loops, disks and children of its own.
+    beside = [] if arguments else ["-n", "2", "--dist", "worksteal"]
+    tested = _call("-m", "pytest", *beside, *arguments)
     return tested or checked
 
 
@@ -55,6 +57,16 @@ def bench(arguments: Sequence[str]) -> int:
     """Measure, and print one table of figures; --trajectories DIR replays recorded sessions."""
     _set_up("test", libraries="run")
     _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
+
+
+def torture(arguments: Sequence[str]) -> int:
+    """Race, kill and damage the store for a long time; with names, only tests/torture/NAME.py."""
+    _set_up("test", libraries=None)
+    scripts = sorted(path for path in (ROOT / "tests" / "torture").glob("*.py"))
+    chosen = [path for path in scripts if not arguments or path.stem in arguments]
+    failed = [path.name for path in chosen if _call(str(path.relative_to(ROOT)))]
+    sys.stdout.write(f"failed: {', '.join(failed)}\n" if failed else f"{len(chosen)} passed\n")
+    return 1 if failed or not chosen else 0
 
 
 def screenshots(arguments: Sequence[str]) -> int:
@@ -115,6 +127,7 @@ COMMANDS: dict[str, Command] = {
     "test": test,
     "check": check,
     "bench": bench,
+    "torture": torture,
     "screenshots": screenshots,
     "doctor": doctor,
     "lock": lock,

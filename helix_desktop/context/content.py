@@ -39,7 +39,7 @@ class Content(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True):
     """A stored content without its bytes; sizes in bytes, times in milliseconds since 1970.
 
-    `session` is the one that stored it first; `trashed` is when it was thrown away, 0 while it was not.
+    `session` is the one that stored it first; `trashed` is when it went to the trash; 0: it did not.
     """
 
     digest: str
@@ -67,7 +67,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which entries are listed or searched; as it is made, it lets all of them pass.
+    """Which entries are listed or searched; as it is made, all pass but those in the trash.
 
     `target` is a part of the target, whatever its case; `besides` are tools left out. Sizes are in bytes,
     times in milliseconds since 1970, ends included. None: both answers pass.
@@ -86,7 +86,7 @@ class Filter(msgspec.Struct, frozen=True):
     unused: bool = False
     orphan: bool = False
     pinned: bool | None = None
-    trashed: bool | None = None
+    trashed: bool | None = False
 
 
 EVERYTHING = Filter()
@@ -120,7 +120,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class StoreTotals(msgspec.Struct, frozen=True):
-    """What a workspace's store holds; sizes in bytes before and after compression."""
+    """What a workspace's store holds, its trash included; sizes in bytes before and after compression."""
 
     entries: int
     size: int
@@ -132,7 +132,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     """A session as the list shows it; always rebuildable from its events.
 
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
-    our count, as its newest reports say.
+    our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not.
     """
 
     id: str
@@ -146,3 +146,4 @@ class SessionSummary(msgspec.Struct, frozen=True):
     events: int = 0
     parent: str = ""
     ratios: dict[str, float] = msgspec.field(default_factory=dict)
+    trashed: int = 0

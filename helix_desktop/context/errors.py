@@ -4,9 +4,11 @@ HelixError
 ├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
 ├── RecordingUnusable                                       a recorded session that is to be replayed
+├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
 ├── StoreError
 │   ├── StoreLocked, StoreClosed, StoreUnreadable, StoreWriteFailed
-│   └── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
+│   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
+│   └── ContentForgotten                                    a digest unknown since the person had it removed
 ├── ModelError
 │   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
 ├── ToolError                                               told to the agent as the tool's answer
@@ -45,6 +47,14 @@ class RecordingUnusable(HelixError):
     """A recorded session cannot be read, or is not what it should be."""
 
 
+class ArchiveUnusable(HelixError):
+    """A file that is to be imported cannot be read, or is not what an export wrote."""
+
+
+class ArchiveNotWritten(HelixError):
+    """A workspace could not be written to a file."""
+
+
 class StoreError(HelixError):
     """The workspace's store could not do what was asked."""
 
@@ -75,6 +85,10 @@ class DigestUnknown(StoreError):
     def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
         super().__init__(what, why, fix)
         self.near = near
+
+
+class ContentForgotten(DigestUnknown):
+    """The content was removed on the person's word."""
 
 
 class DigestAmbiguous(StoreError):

@@ -53,15 +53,15 @@ class Finder(ABC):
         """Wait until all is indexed that ever will be; what is found is the same without."""
 
     @abstractmethod
-    async def _page(self, asked: Listing, words: Sequence[str] = ()) -> Page:
+    async def listed(self, asked: Listing, words: Sequence[str] = ()) -> Page:
         """The page of a listing; given folded words, without what surely does not hold them all."""
 
     @abstractmethod
-    async def _digests(self, asked: Listing) -> bytes:
+    async def listed_digests(self, asked: Listing) -> bytes:
         """All digests of a listing, joined."""
 
     @abstractmethod
-    async def _handovers(self) -> list[tuple[str, Recorded]]:
+    async def handovers(self) -> list[tuple[str, Recorded]]:
         """Every handover with its session, in any order."""
 
     async def page(
@@ -78,11 +78,11 @@ class Finder(ABC):
         """
         if prefix:
             order, wanted = Sort("digest"), msgspec.structs.replace(wanted, prefix=prefix)
-        return await self._page(listing(cursor, limit, order, wanted))
+        return await self.listed(listing(cursor, limit, order, wanted))
 
     async def digests(self, order: Order = "newest", wanted: Filter = EVERYTHING) -> bytes:
         """The digests of all entries that pass, in order: 32 bytes each, joined."""
-        return await self._digests(listing("", _CANDIDATES, order, wanted))
+        return await self.listed_digests(listing("", _CANDIDATES, order, wanted))
 
     async def search(
         self,
@@ -102,7 +102,7 @@ class Finder(ABC):
         hits: list[Hit] = []
         unreadable, looked = 0, False
         while True:
-            page = await self._page(asked, words)
+            page = await self.listed(asked, words)
             for entry in page.entries:
                 if looked and (len(hits) >= limit or not going(entry.size)):
                     return Found(tuple(hits), cursor, unreadable)
@@ -119,7 +119,7 @@ class Finder(ABC):
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
         """The newest handovers that hold all words of a query. Raises InputUnusable."""
-        words, kept = words_of(query), await self._handovers()
+        words, kept = words_of(query), await self.handovers()
         kept.sort(key=lambda one: (one[1].at, one[0], one[1].seq), reverse=True)
         return await asyncio.to_thread(_matching, words, kept, limit)
 

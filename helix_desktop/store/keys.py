@@ -5,7 +5,7 @@
     e session 0 seq          event                                   h session 0 seq   the event is a handover
     r digest session 0 seq   content -> event that names it          R session 0 seq digest   event -> content
     s session                summary for the list of sessions        d session         text typed and not sent
-    ! name                   schema, identity and counters
+    ! name                   schema, identity and counters       f digest            forgotten, and when
 
 Digests are 32 raw bytes, `time'` is 2^64-1 minus milliseconds, numbers are big-endian: byte order is reading
 order.
@@ -25,11 +25,16 @@ NEWEST = (b"t", b"u")
 NEWEST_BYTES = 1 + 8 + DIGEST_BYTES  # of a key of the index by time
 SUMMARIES = (b"s", b"t")
 HANDOVERS = (b"h", b"i")
+EVENTS = (b"e", b"f")
+DRAFTS = (b"d", b"e")
+EVERYTHING = (b"", b"\xff")
+LAST_EVENTS = (b"!last\0", b"!last\1")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
 SEQUENCE = b"!sequence"
 TOTALS = b"!totals"
+SCOUR = b"!scour"
 
 _LAST_TIME = 2**64 - 1
 _NUMBER = struct.Struct(">Q")
@@ -81,6 +86,17 @@ def digest_in(key: bytes) -> str:
     return key[-DIGEST_BYTES:].hex()
 
 
+def chunks_of(digest: str) -> Span:
+    """The chunk keys of one content."""
+    name = raw(digest)
+    return b"c" + name, b"c" + name + b"\xff" * (_PART.size + 1)
+
+
+def forgotten(digest: str) -> bytes:
+    """Says that a content was removed on the person's word."""
+    return b"f" + raw(digest)
+
+
 def records_of(prefix: str) -> Span:
     """The record keys of all digests that begin with `prefix`. Raises ValueError when it cannot begin one."""
     if not is_prefix(prefix):
@@ -103,6 +119,11 @@ def event(session: str, seq: int) -> bytes:
     return b"e" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
 
 
+def session_of_event(key: bytes) -> str:
+    """The session in an event key."""
+    return key[1 : -_NUMBER.size - 1].decode()
+
+
 def events_of(session: str) -> Span:
     """The event keys of one session, in order of seq."""
     name = session_bytes(session)
@@ -114,8 +135,8 @@ def seq_in(key: bytes) -> int:
     return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
 
 
-def session_in(key: bytes) -> str:
-    """The session in an event or handover key."""
+def handover_session(key: bytes) -> str:
+    """The session in a handover key."""
     return key[1 : -1 - _NUMBER.size].decode()
 
 
@@ -146,6 +167,16 @@ def back_reference(session: str, seq: int, digest: str) -> bytes:
     return b"R" + session_bytes(session) + b"\0" + _NUMBER.pack(seq) + raw(digest)
 
 
+def session_in(key: bytes) -> str:
+    """The session in a reference key."""
+    return key[1 + DIGEST_BYTES : -_NUMBER.size - 1].decode()
+
+
+def named_by(key: bytes) -> tuple[int, str]:
+    """The seq and the digest in a back-reference key."""
+    return seq_in(key[:-DIGEST_BYTES]), digest_in(key)
+
+
 def back_references_of(session: str) -> Span:
     """The back-reference keys of one session, in order of seq."""
     name = session_bytes(session)
@@ -160,6 +191,11 @@ def summary(session: str) -> bytes:
 def draft(session: str) -> bytes:
     """Where a session's unsent text lies."""
     return b"d" + session_bytes(session)
+
+
+def session_of(key: bytes, span: Span) -> str:
+    """The session at the end of a key of SUMMARIES, DRAFTS or LAST_EVENTS."""
+    return key[len(span[0]) :].decode()
 
 
 def last_event(session: str) -> bytes:

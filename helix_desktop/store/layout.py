@@ -60,6 +60,11 @@ class Layout:
         return self.folder / "db.new"
 
     @property
+    def old_db(self) -> Path:
+        """A LevelDB that another one has replaced, until it is deleted."""
+        return self.folder / "db.old"
+
+    @property
     def quarantine(self) -> Path:
         """Damaged rows."""
         return self.folder / "quarantine"

@@ -52,7 +52,8 @@ class LevelFinder(Finder):
         self._check_open()
         await asyncio.wrap_future(self._index.settled())
 
-    async def _page(self, asked: Listing, words: Sequence[str] = ()) -> Page:
+    async def listed(self, asked: Listing, words: Sequence[str] = ()) -> Page:
+        """The page of a listing; given folded words, without what surely does not hold them all."""
         match = match_of(words)
         if match or not _reads_off(asked):
             page = await self._asked(
@@ -62,7 +63,8 @@ class LevelFinder(Finder):
                 return page
         return await self._read(lambda view: listing.read_page(view, self._codec, asked))
 
-    async def _digests(self, asked: Listing) -> bytes:
+    async def listed_digests(self, asked: Listing) -> bytes:
+        """All digests of a listing, joined."""
         found = bytearray()
         left: Listing | None = replace(asked, limit=_AT_ONCE)
         while left is not None:
@@ -75,7 +77,8 @@ class LevelFinder(Finder):
             left = part[1]
         return bytes(found)
 
-    async def _handovers(self) -> list[tuple[str, Recorded]]:
+    async def handovers(self) -> list[tuple[str, Recorded]]:
+        """Every handover with its session, in any order."""
         return await self._read(lambda view: read_handovers(view, self._codec))
 
     async def _asked(self, question: Callable[[SearchDb], T]) -> T | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
@@ -15,23 +15,29 @@ from helix_desktop.context.errors import StoreError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.backlog import Backlog
+from helix_desktop.store.backstage import Backstage
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
-from helix_desktop.store.content import Contents, find
+from helix_desktop.store.content import Contents, find, missing
+from helix_desktop.store.delivery import Delivery
 from helix_desktop.store.event_log import read_events
+from helix_desktop.store.forget import LevelForgetting
 from helix_desktop.store.handle import Handle, View, unreadable
+from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.level_finder import LevelFinder
 from helix_desktop.store.listing import read_sessions
 from helix_desktop.store.opening import Files, open_files
+from helix_desktop.store.packing import Helper, Packing
 from helix_desktop.store.quarantine import Quarantine
+from helix_desktop.store.readers import Readers
 from helix_desktop.store.record import read_record
+from helix_desktop.store.scouring import finish_scouring
 from helix_desktop.store.search_thread import SearchThread
 from helix_desktop.store.search_work import Work
 from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
 
-_READERS = 2  # threads
 INDEX_AFTER_S = 0.5  # seconds without a commit or a question, after which texts are indexed
 
 T = TypeVar("T")
@@ -41,39 +47,49 @@ class LevelStore(LevelFinder):
     """One workspace's durable memory, for one event loop. Made by `open`; must be closed."""
 
     def __init__(
-        self, files: Files, readers: ThreadPoolExecutor, clock: Clock, index_after: float | None
+        self, files: Files, readers: Readers, delivery: Delivery, clock: Clock, index_after: float | None
     ) -> None:
         folder = files.layout.folder.name
         contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
         work = Work(files.layout.search, files.handle, files.codec, contents)
         super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", work, index_after))
         self._files = files
+        self._delivery = delivery
         self._readers = readers
         self._clock = clock
         self._contents = contents
+        self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
+        self.forgetting = LevelForgetting(
+            *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
+        )
         self._backlog = Backlog()
+        self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
+        self._helper = Helper(f"helix-store-pack-{files.layout.folder.name}", self._known)
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{folder}"
-        self._writer = Writer(name, files.handle.get, _guarded(files.handle, self._write), self._finish)
+        self._writer = Writer(
+            name, files.handle.get, _guarded(files.handle, self._write), self._tell, self._finish
+        )
 
     @classmethod
     async def open(
-        cls, folder: Path, workspace: str, clock: Clock = now, index_after: float | None = INDEX_AFTER_S
-    ) -> LevelStore:
+        cls, folder: Path, workspace: str, clock: Clock = now, *, index_after: float | None = INDEX_AFTER_S
+    ) -> Self:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
         Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
-        readers = ThreadPoolExecutor(_READERS, thread_name_prefix=f"helix-store-read-{folder.name}")
-        opening = readers.submit(open_files, folder, workspace)
+        readers = Readers(f"helix-store-read-{folder.name}")
+        opening: Future[Files] = Future()
+        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace)))
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
             opening.add_done_callback(_abandon)
-            readers.shutdown(wait=False)
+            readers.end(wait=False)
             raise
-        return cls(files, readers, clock, index_after)
+        return cls(files, readers, Delivery(asyncio.get_running_loop()), clock, index_after)
 
     @property
     def lost(self) -> int:
@@ -96,8 +112,14 @@ class LevelStore(LevelFinder):
         self._check_open()
         made = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
         made.check()
-        if not made.empty:
-            await self._put(lambda batch: stage_commit(batch, self._codec, self._contents, made), made.size)
+        if made.empty:
+            return
+        packings = [self._contents.packing(content) for content in made.contents]
+        await self._put(
+            lambda batch: stage_commit(batch, self._codec, self._contents, made, packings),
+            made.size,
+            packings,
+        )
 
     async def events(self, session: str) -> list[Recorded]:
         """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
@@ -120,7 +142,7 @@ class LevelStore(LevelFinder):
             except RowDamaged as error:
                 raise refusals.damaged(digest, f"its record cannot be read: {error}") from error
             if record is None:
-                raise refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+                raise missing(view, self._codec, digest)
             return record.entry(digest)
 
         return await self._read(ask)
@@ -153,6 +175,7 @@ class LevelStore(LevelFinder):
         """Write what is queued, wait for readers, let go of the files, end the threads. Idempotent."""
         if self._ended is None:
             self._backlog.shut()
+            self.backstage.shut()
             self._ended = self._writer.end()
         await asyncio.shield(asyncio.wrap_future(self._ended))
         self._writer.join()
@@ -161,15 +184,16 @@ class LevelStore(LevelFinder):
         if self._ended is not None:
             raise refusals.closed()
 
-    async def _put(self, stage: Callable[[Batch], None], size: int) -> None:
+    async def _put(self, stage: Callable[[Batch], None], size: int, packings: Sequence[Packing] = ()) -> None:
         async with self._backlog.place(size):
-            job = Job(_guarded(self._files.handle, stage), size)
-            self._writer.give(job)
-            await asyncio.wrap_future(job.done)
+            self._helper.help(packings)
+            place: asyncio.Future[None] = self._delivery.place()
+            self._writer.give(Job(_guarded(self._files.handle, stage), size, place))
+            await place
 
     async def _read(self, ask: Callable[[View], T]) -> T:
         self._check_open()
-        return await asyncio.wrap_future(self._readers.submit(self._answer, ask))
+        return await self._readers.ask(self._delivery, lambda: self._answer(ask))
 
     def _answer(self, ask: Callable[[View], T]) -> T:
         try:
@@ -182,11 +206,24 @@ class LevelStore(LevelFinder):
         self._files.handle.write(batch)
         self._index.changed(batch)
 
+    def _known(self, digest: str) -> bool:
+        return self._files.handle.get(keys.record(digest)) is not None
+
+    def _tell(self, told: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
+        self._delivery.bring([(place, None, error) for place, error in told])
+
     def _finish(self) -> None:
         # On the writer's thread: reads that were asked before the close are answered first.
-        self._readers.shutdown(wait=True)
+        self._readers.end()
         self._index.close()
+        self._helper.end()
         self._files.close()
+
+
+def _opened(folder: Path, workspace: str) -> Files:
+    files = open_files(folder, workspace)
+    finish_scouring(files.handle, files.layout)
+    return files
 
 
 def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
@@ -205,6 +242,15 @@ def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch],
 def _sentence(error: RowDamaged) -> str:
     said = str(error)
     return said[:1].upper() + said[1:]
+
+
+def _fulfil(opening: Future[Files], work: Callable[[], Files]) -> None:
+    if not opening.set_running_or_notify_cancel():
+        return
+    try:
+        opening.set_result(work())
+    except Exception as error:  # noqa: BLE001 - handed to whoever opens the store
+        opening.set_exception(error)
 
 
 def _abandon(opening: Future[Files]) -> None:

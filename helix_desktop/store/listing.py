@@ -33,9 +33,9 @@ def read_page(view: View, codec: Codec, asked: Listing) -> Page:
     else:
         return page_of(asked, _entries(view, codec, _records(asked)))
     found: list[Entry] = []
-    every = asked.wanted == Filter(prefix=asked.wanted.prefix)
+    plain = asked.wanted == Filter(prefix=asked.wanted.prefix)
     for entry in entries:
-        if every or passes(entry, asked.wanted):
+        if not entry.trashed if plain else passes(entry, asked.wanted):
             found.append(entry)
             if len(found) > asked.limit:
                 break
@@ -59,9 +59,10 @@ def read_tools(view: View, codec: Codec) -> list[str]:
 
 
 def read_sessions(view: View, codec: Codec) -> list[SessionSummary]:
-    """All sessions, last updated first. Raises RowDamaged."""
+    """All sessions but those in the trash, last updated first. Raises RowDamaged."""
     found = [codec.unseal(key, row, SUMMARY) for key, row in view.scan(keys.SUMMARIES)]
-    return sorted(found, key=lambda one: (-one.updated, one.id))
+    listed = [one for one in found if not one.trashed]
+    return sorted(listed, key=lambda one: (-one.updated, one.id))
 
 
 def _records(asked: Listing) -> keys.Span:

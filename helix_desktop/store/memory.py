@@ -9,11 +9,17 @@ from dataclasses import replace
 import msgspec
 
 from helix_desktop.context.content import Content, Entry, Page, SessionSummary, StoreTotals
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import HandoverMade, Recorded, digests_in
+from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
-from helix_desktop.store.commit import Clock, Commit, check_bytes, check_continues, check_held, now
+from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
 from helix_desktop.store.finder import Finder
+from helix_desktop.store.memory_forget import MemoryForgetting
+from helix_desktop.store.memory_keep import Held, MemoryKeeper
 from helix_desktop.store.ordering import Listing, page_of
+from helix_desktop.store.tombstone import Tombstone
 
 
 class MemoryStore(Finder):
@@ -27,6 +33,10 @@ class MemoryStore(Finder):
         self._logs: dict[str, list[Recorded]] = {}
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, str] = {}
+        self._buried: dict[str, Tombstone] = {}
+        held = Held(self._bytes, self._entries, self._logs, self._summaries, self._drafts, self._buried)
+        self.keep = MemoryKeeper(held, clock, self._check_open)
+        self.forgetting = MemoryForgetting(held, clock, self._check_open)
 
     async def commit(
         self,
@@ -42,15 +52,16 @@ class MemoryStore(Finder):
         made.check()
         self._check(made)
         for content in made.contents:
-            if content.digest not in self._entries:
-                self._bytes[content.digest] = content.data
-                self._entries[content.digest] = _entry(content, made.at, made.session)
+            await self._take(content, made.at, session)
         for recorded in made.events:
             self._logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
-                self._change(digest, references=self._entries[digest].references + 1)
+                if digest in self._entries:
+                    self._change(digest, references=self._entries[digest].references + 1, trashed=0)
         for digest in made.recalls:
-            self._change(digest, recalls=self._entries[digest].recalls + 1, last_used=made.at)
+            if digest in self._entries:
+                times = self._entries[digest].recalls + 1
+                self._change(digest, recalls=times, last_used=made.at, trashed=0)
         if summary is not None:
             self._summaries[session] = summary
 
@@ -61,22 +72,23 @@ class MemoryStore(Finder):
         return list(self._logs.get(session, ()))
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last updated first."""
+        """All sessions but those in the trash, last updated first."""
         self._check_open()
-        return sorted(self._summaries.values(), key=lambda one: (-one.updated, one.id))
+        listed = (one for one in self._summaries.values() if not one.trashed)
+        return sorted(listed, key=lambda one: (-one.updated, one.id))
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest. Raises DigestUnknown (with near matches)."""
         self._check_open()
         if digest not in self._bytes:
-            raise refusals.unknown(digest, self._find)
+            raise self._missing(digest)
         return self._bytes[digest]
 
     async def entry(self, digest: str) -> Entry:
         """What is known of a content. Raises DigestUnknown."""
         self._check_open()
         if digest not in self._entries:
-            raise refusals.unknown(digest, self._find)
+            raise self._missing(digest)
         return self._entries[digest]
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
@@ -93,15 +105,18 @@ class MemoryStore(Finder):
         """Nothing is indexed here: everything is always looked through."""
         self._check_open()
 
-    async def _page(self, asked: Listing, words: Sequence[str] = ()) -> Page:
+    async def listed(self, asked: Listing, words: Sequence[str] = ()) -> Page:
+        """The page of a listing; words are left to be looked for."""
         self._check_open()
         return page_of(asked, self._entries.values())
 
-    async def _digests(self, asked: Listing) -> bytes:
-        found = await self._page(replace(asked, limit=len(self._entries) + 1))
+    async def listed_digests(self, asked: Listing) -> bytes:
+        """All digests of a listing, joined."""
+        found = await self.listed(replace(asked, limit=len(self._entries) + 1))
         return b"".join(bytes.fromhex(entry.digest) for entry in found.entries)
 
-    async def _handovers(self) -> list[tuple[str, Recorded]]:
+    async def handovers(self) -> list[tuple[str, Recorded]]:
+        """Every handover with its session, in any order."""
         self._check_open()
         kept = ((session, one) for session, log in self._logs.items() for one in log)
         return [(session, one) for session, one in kept if isinstance(one.event, HandoverMade)]
@@ -128,6 +143,17 @@ class MemoryStore(Finder):
         """Calls after it raise StoreClosed. Idempotent."""
         self._closed = True
 
+    async def _take(self, content: Content, at: int, session: str) -> None:
+        digest = content.digest
+        known = self._entries.get(digest)
+        if known is not None and comes_alive(known.references, known.trashed, known.last_used, at):
+            self._change(digest, trashed=0, last_used=at)
+        elif known is None and not self._is_buried(digest):
+            self._bytes[digest] = content.data
+            self._entries[digest] = _entry(content, at, session)
+            if self._buried.pop(digest, None):
+                self._change(digest, references=len(await self.keep.references(digest)))
+
     def _check_open(self) -> None:
         if self._closed:
             raise refusals.closed()
@@ -135,14 +161,25 @@ class MemoryStore(Finder):
     def _check(self, made: Commit) -> None:
         """Refuse before anything is changed."""
         for content in made.contents:
-            check_bytes(content)
+            check_match(content, digest_of(content.data))
         held = self._entries.keys() | {content.digest for content in made.contents}
+        held |= {digest for digest in self._buried if self._is_buried(digest)}
         check_continues(made.session, len(self._logs.get(made.session, ())), made.events)
         for recorded in made.events:
             for digest in digests_in(recorded.event):
                 check_held(digest, digest in held, f"event {recorded.seq}")
         for digest in made.recalls:
             check_held(digest, digest in held, "a recall")
+
+    def _is_buried(self, digest: str) -> bool:
+        buried = self._buried.get(digest)
+        return buried is not None and not buried.lifted
+
+    def _missing(self, digest: str) -> DigestUnknown:
+        buried = self._buried.get(digest)
+        if buried is not None:
+            return refusals.forgotten(digest, buried.at, buried.successor)
+        return refusals.unknown(digest, self._find)
 
     def _change(self, digest: str, **fields: int) -> None:
         self._entries[digest] = msgspec.structs.replace(self._entries[digest], **fields)

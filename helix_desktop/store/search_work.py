@@ -41,19 +41,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one write did to the records (None: removed), and the row of its number."""
+    """What a write did to the records (None: removed), the row of its number, and whether it forgot any."""
 
     records: dict[bytes, bytes | None]
     sequence: bytes | None
+    forgotten: bool = False
 
     @classmethod
     def of(cls, batch: Batch) -> Changes:
         """The changes in a batch."""
         first, stop = keys.RECORDS
-        return cls(
-            {key: row for key, row in batch.rows.items() if first <= key < stop},
-            batch.rows.get(keys.SEQUENCE),
-        )
+        records = {key: row for key, row in batch.rows.items() if first <= key < stop}
+        return cls(records, batch.rows.get(keys.SEQUENCE), batch.rows.get(keys.SCOUR) is not None)
 
 
 class Work:
@@ -98,7 +97,9 @@ class Work:
         """Note what was written to the store."""
         if changes.sequence is not None:
             self._sequence = self._codec.unseal(keys.SEQUENCE, changes.sequence, NUMBER)
-        if self._index is not None:
+        if changes.forgotten:
+            self._begin_anew()
+        elif self._index is not None:
             self._records |= changes.records
             if len(self._records) >= _GATHERED:
                 self.flush()
@@ -167,6 +168,15 @@ class Work:
                 return
         _log.warning("The search index is not used any more (%s): lists and searches scan.", error)
         self._drop()
+
+    def _begin_anew(self) -> None:
+        """Leave nothing of what was forgotten: a document cannot be taken out of the texts."""
+        self._drop()
+        try:
+            remove(self._path)
+            self._begin()
+        except (sqlite3.Error, OSError) as error:
+            self._renew(error)
 
     def _drop(self) -> None:
         self._records = {}

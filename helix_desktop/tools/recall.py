@@ -15,11 +15,12 @@ import msgspec
 from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, StoreTotals
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import StoreError, ToolError
+from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.matches import find_lines
-from helix_desktop.tools.pages import Page, Pages, lines_of
+from helix_desktop.tools.pages import Page, Pages, let_go, lines_in
 from helix_desktop.tools.ripgrep import Ripgrep
 
 PAGE_TOKENS = 4_000  # CONTEXT.md 4: paged recalls matter once recalls are frequent
@@ -88,10 +89,17 @@ class RecallCachedContent(Free):
             data, entry = await self._cache.get(digest), await self._cache.entry(digest)
         except StoreError as error:
             raise ToolError(error.what, error.why, error.fix) from error
-        lines = await asyncio.to_thread(lambda: lines_of(data.decode(errors="replace")))
-        choose = self._matches if given.pattern else self._lines
-        shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
         about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
+        image = image_of(data, digest, entry.target) if len(data) <= LARGEST else None
+        if image is not None:
+            shown = f"{_name(entry)}: {image.about}."
+            return ToolResult(data, target=about, shown=shown, recalled=digest, image=image)
+        lines = await asyncio.to_thread(lines_in, data)
+        choose = self._matches if given.pattern else self._lines
+        try:
+            shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
+        finally:
+            await asyncio.to_thread(let_go, lines)
         return ToolResult(data, target=about, shown=shown, recalled=digest)
 
     async def _resolve(self, said: str) -> str:
@@ -130,7 +138,7 @@ class RecallCachedContent(Free):
 
     async def _lines(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first, last = _range(lines, given)
-        pages = Pages(lines[:last], given.max_tokens, self._count)
+        pages = Pages(_part(lines, 1, last), given.max_tokens, self._count)
         page = await pages.starting(first, given.start_char)
         if page.is_all and first == 1 and last == len(lines):
             return ""
@@ -139,7 +147,7 @@ class RecallCachedContent(Free):
     async def _matches(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first, last = _range(lines, given)
         asked = f"{given.pattern!r} in lines {first}-{last}"
-        found = await find_lines(self._ripgrep, lines[first - 1 : last], first, given.pattern)
+        found = await find_lines(self._ripgrep, _part(lines, first, last), first, given.pattern)
         if not found.count:
             return f"{_name(entry)}: no line matches {asked}."
         page = await Pages([row.shown for row in found.rows], given.max_tokens, self._count).starting(1, 0)
@@ -162,6 +170,11 @@ def _range(lines: list[str], given: RecallArguments) -> tuple[int, int]:
             f"The content has {len(lines):,} lines.",
         )
     return first, last
+
+
+def _part(lines: list[str], first: int, last: int) -> list[str]:
+    """Some lines, from 1 on; all of them are not copied."""
+    return lines if (first, last) == (1, len(lines)) else lines[first - 1 : last]
 
 
 def _name(entry: Entry) -> str:

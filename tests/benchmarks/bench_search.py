@@ -99,7 +99,7 @@ async def pages(store: LevelStore, count: int) -> list[Figure]:
 
 async def measure(folder: Path, count: int) -> list[Figure]:
     """All figures."""
-    store = await LevelStore.open(folder, WORKSPACE, TickingClock(), None)
+    store = await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after=None)
     try:
         some = await fill(store, count)
         queries = {"rare": "quetzalcoatl", "common": "import self", "none": "xylophone zebra"}

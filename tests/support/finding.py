@@ -104,4 +104,4 @@ def handover(seq: int, *said: str, ledger: str = "") -> Recorded:
 
 async def open_store(folder: Path, index_after: float | None = None) -> LevelStore:
     """A store on disk with a ticking clock; it indexes texts when `indexed` is awaited."""
-    return await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after)
+    return await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after=index_after)

@@ -10,8 +10,8 @@ import msgspec
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.context.content import Filter
-from helix_desktop.ui.cache_browser.rows import CACHE_STATES, UNTRASHED, CacheState
+from helix_desktop.context.content import EVERYTHING, Filter
+from helix_desktop.ui.cache_browser.rows import CACHE_STATES, CacheState
 
 _KB, _HOUR_MS = 1024, 3_600_000
 _DAY_MS = 24 * _HOUR_MS
@@ -76,7 +76,7 @@ def filter_of(chosen: Iterable[Choice]) -> Filter:
     asked: dict[str, Any] = {}
     for choice in chosen:
         asked |= choice.asks
-    return msgspec.structs.replace(UNTRASHED, **asked)
+    return msgspec.structs.replace(EVERYTHING, **asked)
 
 
 def choices_menu(

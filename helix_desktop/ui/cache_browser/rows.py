@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args
 
-from helix_desktop.context.content import Filter, SortColumn
+from helix_desktop.context.content import EVERYTHING, Filter, SortColumn
 
 CacheState: TypeAlias = Literal[
     "in window",
@@ -57,9 +57,6 @@ class CacheSort:
     descending: bool = True
 
 
-UNTRASHED = Filter(trashed=False)
-
-
 @dataclass(frozen=True, slots=True)
 class CacheFilter:
     """Which entries to list: `text` is a hash prefix, or words of the content or of what is said of it."""
@@ -68,12 +65,12 @@ class CacheFilter:
     state: CacheState | None = None
     session_only: bool = False
     sort: CacheSort = CacheSort()
-    wanted: Filter = UNTRASHED
+    wanted: Filter = EVERYTHING
 
     @property
     def narrows(self) -> bool:
         """Whether it leaves anything out but the trash."""
-        return bool(self.text) or self.state is not None or self.session_only or self.wanted != UNTRASHED
+        return bool(self.text) or self.state is not None or self.session_only or self.wanted != EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)

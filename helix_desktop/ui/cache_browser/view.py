@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -42,6 +42,7 @@ class CacheBrowser(QWidget):
     verify_all_requested = Signal()
     cancel_requested = Signal()  # of the work that set_progress shows
     export_requested = Signal(str)
+    forget_requested = Signal(str)
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
@@ -165,9 +166,7 @@ class CacheBrowser(QWidget):
         self.table.chosen.connect(self._chose)
         self.table.opened.connect(self.preview.content.text.setFocus)
         self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[NUMBER_OF[key]]))
-        self.table.menu_requested.connect(
-            lambda at: row_menu(self.table, self.filter_bar, self.preview).popup(at)
-        )
+        self.table.menu_requested.connect(self._row_menu)
         self.mentions.chosen.connect(self.handover_requested)
         self.filter_bar.changed.connect(self.refresh)
         self.filter_bar.menu_requested.connect(self._more)
@@ -270,6 +269,14 @@ class CacheBrowser(QWidget):
     def _complain(self, error: HelixError) -> None:
         self._trouble.setText(str(error))
         self._notice.show()
+
+    def _row_menu(self, at: QPoint) -> None:
+        digest = self.table.current_digest()
+        if digest:
+            menu = row_menu(self.table, self.filter_bar, self.preview)
+            menu.addSeparator()
+            menu.addAction("Forget…", lambda: self.forget_requested.emit(digest))
+            menu.popup(at)
 
     def _more(self, anchor: QWidget) -> None:
         menu = QMenu(self)

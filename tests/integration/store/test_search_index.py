@@ -168,10 +168,10 @@ async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) 
 
 async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> None:
     await filled(tmp_path / "mine")
-    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), None)
+    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after=None)
     await theirs.close()
     shutil.copy(tmp_path / "mine" / "search.db", tmp_path / "theirs" / "search.db")
-    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), None)
+    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after=None)
     try:
         assert await theirs.digests(Sort("size")) == b""
         assert await found_by(theirs, "tide") == []

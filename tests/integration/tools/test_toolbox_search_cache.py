@@ -39,7 +39,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     made: Store
     if request.param != "memory":
         after = 0.0 if request.param == "indexed" else None
-        made = await LevelStore.open(tmp_path / "store", WORKSPACE, TickingClock(), after)
+        made = await LevelStore.open(tmp_path / "store", WORKSPACE, TickingClock(), index_after=after)
     else:
         made = MemoryStore(TickingClock())
     yield made
