@@ -35,11 +35,11 @@ def _add_filters(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--tool", default="", metavar="NAME", help="only outputs of this tool")
     verb.add_argument("--path", default="", metavar="TEXT", help="only what has this in its target")
     verb.add_argument("--from-session", default="", metavar="ID", help="only what this session stored first")
-    verb.add_argument("--prefix", type=_prefix, default="", metavar="HEX", help="only hashes that begin so")
+    verb.add_argument("--prefix", type=_prefix, default=None, metavar="HEX", help="only hashes that begin so")
     verb.add_argument("--min-size", type=size, default=0, metavar="SIZE", help="such as 100KB or 2MB")
     verb.add_argument("--max-size", type=size, default=None, metavar="SIZE", help="such as 100KB or 2MB")
     verb.add_argument(
-        "--newer", type=time, default=None, metavar="TIME", help="stored since, such as 12h or 7d"
+        "--newer", type=time, default=None, metavar="TIME", help="stored in the last 12h, 7d, 4w"
     )
     verb.add_argument("--older", type=time, default=None, metavar="TIME", help="stored before that")
     verb.add_argument("--unused", action="store_true", help="only what was never recalled")

@@ -76,7 +76,7 @@ async def _filter(given: argparse.Namespace, room: Room) -> Filter:
     """What the command line lets pass. Raises InputUnusable when no session, or several, fit."""
     now = now_ms()
     return Filter(
-        prefix=given.prefix,
+        prefix=given.prefix or "",
         tool=given.tool,
         session=await _session(given.from_session, room),
         target=given.path,
