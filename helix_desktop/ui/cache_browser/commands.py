@@ -34,6 +34,7 @@ def add_keys(browser: QWidget, bar: FilterBar, table: CacheTable, preview: Previ
     _add_key(bar.field, "Escape", bar.field.clear, here)
     for widget in (table, preview.content.text):
         _add_key(widget, "V", preview.verify_button.click, here)
+    _add_key(table, "P", table.toggle_pin, here)
     _add_key(table, "Ctrl+C", preview.copy_digest, here)
 
 
@@ -52,6 +53,8 @@ def row_menu(table: CacheTable, bar: FilterBar, preview: Preview) -> QMenu:
         menu.addAction(f"Only {words[:1].lower()}{words[1:]}", partial(bar.toggle, choice))
     if offered:
         menu.addSeparator()
+    if row is not None:
+        menu.addAction("Unpin\tP" if row.kept else "Pin\tP", table.toggle_pin)
     menu.addAction("Copy the hash", preview.copy_digest)
     return menu
 

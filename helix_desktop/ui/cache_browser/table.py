@@ -30,6 +30,7 @@ class CacheTable(QTableView):
 
     chosen = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
+    pin_requested = Signal(str, bool)  # digest, and whether no clean-up is to take it
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
@@ -122,6 +123,12 @@ class CacheTable(QTableView):
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if not self.currentIndex().isValid() and self._entries.rowCount():
             self.choose(0)
+
+    def toggle_pin(self) -> None:
+        """Ask for the current entry to be pinned, or no longer."""
+        row = self.current_row()
+        if row is not None:
+            self.pin_requested.emit(row.digest, not row.kept)
 
     def choose(self, row: int) -> None:
         """Make a row the current one and bring it into sight."""
