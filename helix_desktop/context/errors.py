@@ -5,7 +5,9 @@ HelixError
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
 ├── RecordingUnusable                                       a recorded session that is to be replayed
 ├── StoreError
-│   ├── StoreLocked, StoreClosed, StoreUnreadable, StoreWriteFailed
+│   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreMended
+│   ├── StoreUnreadable
+│   │   └── StoreDamaged
 │   └── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
 ├── ModelError
 │   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
@@ -63,6 +65,14 @@ class StoreClosed(StoreError):
 
 class StoreUnreadable(StoreError):
     """The store's files are damaged or of an unknown format."""
+
+
+class StoreDamaged(StoreUnreadable):
+    """The store's files are not what was written; what is left of them may still be read one by one."""
+
+
+class StoreMended(StoreError):
+    """The store was damaged and has been mended: told once, with what was lost. Never raised."""
 
 
 class StoreWriteFailed(StoreError):

@@ -14,7 +14,7 @@ from helix_desktop.store.commit import check_continues, check_held
 from helix_desktop.store.handle import View
 from helix_desktop.store.record import Record, change_record
 
-_EVENT = Shape(Recorded)
+EVENT = Shape(Recorded)
 _SEQ = Shape(int)
 
 
@@ -55,7 +55,7 @@ def _referred(record: Record) -> Record:
 
 def read_events(view: View, codec: Codec, session: str) -> list[Recorded]:
     """A session's whole log. Raises RowDamaged, also when rows of it are missing."""
-    events = [codec.unseal(key, row, _EVENT) for key, row in view.scan(keys.events_of(session))]
+    events = [codec.unseal(key, row, EVENT) for key, row in view.scan(keys.events_of(session))]
     last = last_seq(view.get, codec, session)
     # A log that ends early, or has a hole, must never be taken for the whole conversation.
     if [recorded.seq for recorded in events] != list(range(1, last + 1)):

@@ -2,12 +2,15 @@
 
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
-clean        the sequence at the last close: a smaller one later means that its tail was lost
+doubt        damage was met: mend     kept/1/ ...   damaged databases as they were found
+untold       a mending's report that nobody was told yet
+clean        sequence, ends of logs and files at the last close: less than that means that something was lost
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
+from helix_desktop.context.damage import Mending
 from helix_desktop.context.errors import DataDirUnusable, StoreUnreadable
 
 SCHEMA_NUMBER = 1
@@ -30,11 +34,18 @@ class Format(msgspec.Struct, frozen=True):
 
 
 class Clean(msgspec.Struct, frozen=True):
-    """What `clean` says: writes seen, entries and sessions held, when the store was last closed."""
+    """What `clean` says of the store when it was last closed.
+
+    Writes seen, entries and sessions held, the last seq of each session, the size in bytes of each file, and
+    what CURRENT held: every opening changes that, so as long as it holds the same, so must all the files.
+    """
 
     sequence: int
     entries: int
     sessions: int
+    ends: dict[str, int] = msgspec.field(default_factory=dict)
+    files: dict[str, int] = msgspec.field(default_factory=dict)
+    current: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +70,29 @@ class Layout:
         return self.folder / "db.new"
 
     @property
+    def mending(self) -> Path:
+        """A LevelDB that is being made of what is left of a damaged one."""
+        return self.folder / "db.mend"
+
+    @property
     def quarantine(self) -> Path:
         """Damaged rows."""
         return self.folder / "quarantine"
+
+    @property
+    def kept(self) -> Path:
+        """Damaged databases as they were found, one numbered folder for each."""
+        return self.folder / "kept"
+
+    def keeping(self) -> Path:
+        """An empty folder for the next damaged database. Raises OSError."""
+        number = 1
+        while (self.kept / str(number) / "db").exists():
+            number += 1
+        folder = self.kept / str(number)
+        shutil.rmtree(folder, ignore_errors=True)  # of a mending that was cut off
+        folder.mkdir(parents=True)
+        return folder
 
     def make(self) -> None:
         """Make the folders. Raises DataDirUnusable."""
@@ -99,6 +130,52 @@ class Layout:
     def write_clean(self, clean: Clean) -> None:
         """Write `clean` durably. Raises OSError."""
         _write(self.folder / "clean", clean)
+
+    @property
+    def doubted(self) -> str:
+        """What damage was met while the store was open; empty when none was."""
+        try:
+            return (self.folder / "doubt").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def doubt(self, why: str) -> None:
+        """Have the store mended when it is opened next. Raises OSError."""
+        (self.folder / "doubt").write_text(why, encoding="utf-8")
+
+    def trust(self) -> None:
+        """The store is sound as far as is known. Raises OSError."""
+        (self.folder / "doubt").unlink(missing_ok=True)
+
+    def read_untold(self) -> Mending | None:
+        """The report of a mending that nobody was told yet."""
+        try:
+            report = _read(self.folder / "untold", Mending)
+        except (msgspec.DecodeError, OSError):
+            return None
+        # Without its copy the mending was cut off before it came into force.
+        return report if report and (not report.copy or Path(report.copy).exists()) else None
+
+    def write_untold(self, report: Mending) -> None:
+        """Keep a report until somebody is told, and beside its copy for good. Raises OSError."""
+        if report.aside:
+            _write(Path(report.aside) / "report.json", report)
+        _write(self.folder / "untold", report)
+
+    def told(self) -> None:
+        """Somebody was told. Raises OSError."""
+        (self.folder / "untold").unlink(missing_ok=True)
+
+    def exchange(self, keeping: Path) -> None:
+        """Put the damaged LevelDB into a folder, and the mended one in its place. Raises OSError.
+
+        Cut off before the damaged one is gone, it is mended again; after that the new one is adopted.
+        """
+        shutil.rmtree(self.new_db, ignore_errors=True)
+        self.mending.rename(self.new_db)
+        self.db.rename(keeping / "db")
+        _sync_folder(keeping)
+        self.adopt_new_db()
 
     def adopt_new_db(self) -> None:
         """Give the new LevelDB its name. Raises OSError."""

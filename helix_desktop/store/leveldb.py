@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
-from helix_desktop.context.errors import StoreError
+from helix_desktop.context.errors import ContentDamaged, StoreError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.backlog import Backlog
@@ -20,7 +20,8 @@ from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
 from helix_desktop.store.content import Contents, find
 from helix_desktop.store.event_log import read_events
-from helix_desktop.store.handle import Handle, View, unreadable
+from helix_desktop.store.handle import View
+from helix_desktop.store.health import LevelHealth
 from helix_desktop.store.listing import read_page, read_sessions
 from helix_desktop.store.opening import Files, open_files
 from helix_desktop.store.paging import stretch
@@ -44,18 +45,20 @@ class LevelStore:
         self._codec = files.codec
         self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
         self._backlog = Backlog()
+        self.health = LevelHealth(files, self._contents, self._read)
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{files.layout.folder.name}"
-        self._writer = Writer(name, files.handle.get, _guarded(files.handle, self._write), self._finish)
+        self._writer = Writer(name, files.handle.get, _guarded(files, self._write), self._finish)
 
     @classmethod
     async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> LevelStore:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
+        A damaged one is mended as far as it can be: `health` says what became of it.
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
         readers = ThreadPoolExecutor(_READERS, thread_name_prefix=f"helix-store-read-{folder.name}")
-        opening = readers.submit(open_files, folder, workspace)
+        opening = readers.submit(open_files, folder, workspace, clock)
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
@@ -63,11 +66,6 @@ class LevelStore:
             readers.shutdown(wait=False)
             raise
         return cls(files, readers, clock)
-
-    @property
-    def lost(self) -> int:
-        """Writes that were there at the last close and are gone, because a file was lost. Usually 0."""
-        return self._files.lost
 
     async def commit(
         self,
@@ -87,6 +85,7 @@ class LevelStore:
         made.check()
         if not made.empty:
             await self._put(lambda batch: stage_commit(batch, self._codec, self._contents, made), made.size)
+            self.health.alarm.healed(one.digest for one in made.contents)
 
     async def events(self, session: str) -> list[Recorded]:
         """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
@@ -98,7 +97,11 @@ class LevelStore:
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
-        return await self._read(lambda view: self._contents.read(view, digest))
+        try:
+            return await self._read(lambda view: self._contents.read(view, digest))
+        except ContentDamaged as error:
+            self.health.alarm.sound(digest, error)
+            raise
 
     async def entry(self, digest: str) -> Entry:
         """What is known of a content. Raises DigestUnknown, ContentDamaged."""
@@ -159,7 +162,7 @@ class LevelStore:
 
     async def _put(self, stage: Callable[[Batch], None], size: int) -> None:
         async with self._backlog.place(size):
-            job = Job(_guarded(self._files.handle, stage), size)
+            job = Job(_guarded(self._files, stage), size)
             self._writer.give(job)
             await asyncio.wrap_future(job.done)
 
@@ -171,7 +174,7 @@ class LevelStore:
         try:
             return self._files.handle.read(ask)
         except RowDamaged as error:
-            raise unreadable(_sentence(error)) from error
+            raise self._files.doubt(error) from error
 
     def _write(self, batch: Batch) -> None:
         bump_sequence(batch, self._codec)
@@ -183,22 +186,17 @@ class LevelStore:
         self._files.close()
 
 
-def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
+def _guarded(files: Files, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
     """The same, on open files, and a damaged row reaches the caller as an error for people."""
 
     def run(batch: Batch) -> None:
-        handle.ensure_open()
+        files.handle.ensure_open()
         try:
             work(batch)
         except RowDamaged as error:
-            raise unreadable(_sentence(error)) from error
+            raise files.doubt(error) from error
 
     return run
-
-
-def _sentence(error: RowDamaged) -> str:
-    said = str(error)
-    return said[:1].upper() + said[1:]
 
 
 def _abandon(opening: Future[Files]) -> None:

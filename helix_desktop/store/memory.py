@@ -11,6 +11,7 @@ from helix_desktop.context.content import Content, Entry, Order, Page, SessionSu
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock, Commit, check_bytes, check_continues, check_held, now
+from helix_desktop.store.memory_health import MemoryHealth
 from helix_desktop.store.paging import cursor_after, stretch
 
 
@@ -25,6 +26,7 @@ class MemoryStore:
         self._logs: dict[str, list[Recorded]] = {}
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, str] = {}
+        self.health = MemoryHealth(self._bytes, self._check_open)
 
     async def commit(
         self,

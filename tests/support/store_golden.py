@@ -49,6 +49,7 @@ async def make(folder: Path) -> None:
     """Write the store into `folder`, half of it in tables and half in the log, and `expected.json` beside."""
     held = {digest_of(data): data for data in bodies().values()}
     clock = TickingClock()
+    answers: dict[str, Any] = {}
     for half in (0, 1):
         store = await LevelStore.open(folder, WORKSPACE, clock)
         for session, log in list(logs().items())[half::2]:

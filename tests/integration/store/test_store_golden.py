@@ -39,7 +39,7 @@ async def test_a_golden_store_says_what_it_said(golden: Path, tmp_path: Path) ->
     expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     store = await LevelStore.open(folder, WORKSPACE)
     try:
-        assert store.lost == 0
+        assert store.health.report is None
         assert says(plain(await store.totals()), expected["totals"])
         assert says(plain(await store.sessions()), expected["sessions"])
         for session, log in expected["events"].items():
