@@ -139,11 +139,12 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
 
 def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     cache = commands.add_parser("cache", help="the cached outputs of a workspace")
-    verbs = cache.add_subparsers(dest="verb", metavar="list|show|verify", required=True)
+    verbs = cache.add_subparsers(dest="verb", metavar="list|show|verify|repair", required=True)
     for name, text in (
         ("list", "newest first"),
         ("show", "write the exact bytes"),
         ("verify", "compare with SHA-256"),
+        ("repair", "check everything, and mend what is wrong"),
     ):
         verb = verbs.add_parser(name, parents=[common], help=text)
         verb.add_argument(

@@ -15,7 +15,6 @@ from helix_desktop.store.staging import read_sequence, read_totals
 
 _SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read in one go
 _SLICE_ROWS = 500
-_END = b"\xff" * 8
 _NAMED = 100  # problems that are told in full
 
 
@@ -61,7 +60,7 @@ class Checker:
 
     def _slice(self, view: View, checked: bool) -> bool:
         self._left = _SLICE_BYTES
-        for number, (key, row) in enumerate(view.scan((self._from, _END), checked=checked)):
+        for number, (key, row) in enumerate(view.scan((self._from, keys.EVERYTHING[1]), checked=checked)):
             if number >= _SLICE_ROWS or self._left <= 0:
                 return True
             self._from = key + b"\0"

@@ -20,6 +20,7 @@ from helix_desktop.context.digest import HEX_DIGITS, is_digest, is_prefix
 DIGEST_BYTES = HEX_DIGITS // 2
 SESSION_BYTES = 200  # longest session id, in bytes of UTF-8
 
+EVERYTHING = (b"", b"\xff" * 8)
 CONTENTS = (b"b", b"c")
 CHUNKS = (b"c", b"d")
 EVENTS = (b"e", b"f")

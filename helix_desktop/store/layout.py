@@ -3,6 +3,7 @@
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
 doubt        damage was met: mend     kept/1/ ...   damaged databases as they were found
+                                      former/       the LevelDB before a migration
 untold       a mending's report that nobody was told yet
 clean        sequence, ends of logs and files at the last close: less than that means that something was lost
 """
@@ -71,13 +72,18 @@ class Layout:
 
     @property
     def mending(self) -> Path:
-        """A LevelDB that is being made of what is left of a damaged one."""
+        """A LevelDB that is being made of a damaged or an older one."""
         return self.folder / "db.mend"
 
     @property
     def quarantine(self) -> Path:
         """Damaged rows."""
         return self.folder / "quarantine"
+
+    @property
+    def former(self) -> Path:
+        """The LevelDB as it was before a migration, until the store was closed well once."""
+        return self.folder / "former"
 
     @property
     def kept(self) -> Path:
@@ -167,10 +173,14 @@ class Layout:
         (self.folder / "untold").unlink(missing_ok=True)
 
     def exchange(self, keeping: Path) -> None:
-        """Put the damaged LevelDB into a folder, and the mended one in its place. Raises OSError.
+        """Put the LevelDB into a folder, and the one that was made of it in its place. Raises OSError.
 
-        Cut off before the damaged one is gone, it is mended again; after that the new one is adopted.
+        Cut off before the old one is gone, it is all done again; after that the new one is adopted.
         """
+        clean = self.read_clean()
+        if clean is not None:  # the files that it names are those of the old one
+            self.write_clean(msgspec.structs.replace(clean, files={}, current=""))
+        keeping.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self.new_db, ignore_errors=True)
         self.mending.rename(self.new_db)
         self.db.rename(keeping / "db")

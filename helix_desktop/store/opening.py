@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from helix_desktop.store.handle import Handle, create_db, unreadable
 from helix_desktop.store.identity import check_format, ends_of, identity_rows, state_of
 from helix_desktop.store.ladder import Ladder
 from helix_desktop.store.layout import SCHEMA_NUMBER, Format, Layout
+from helix_desktop.store.migration import STEPS, Step, migrate, needs_migration
 from helix_desktop.store.owner import OwnerLock
 from helix_desktop.store.symptoms import current_of, sizes_of
 
@@ -43,6 +45,7 @@ class Files:
             files, current = sizes_of(db), current_of(db)
             clean = msgspec.structs.replace(state, ends=ends, files=files, current=current)
             self.layout.write_clean(clean)
+            shutil.rmtree(self.layout.former, ignore_errors=True)
         except RowDamaged as error:
             self.doubt(error)
         except (OSError, StoreUnreadable) as error:
@@ -66,18 +69,24 @@ class Files:
         )
 
 
-def open_files(folder: Path, workspace: str, clock: Clock = now) -> Files:
+def open_files(
+    folder: Path,
+    workspace: str,
+    clock: Clock = now,
+    schema: int = SCHEMA_NUMBER,
+    steps: Mapping[int, Step] = STEPS,
+) -> Files:
     """Open, or where nothing is create, the store of the workspace with this UUID.
 
-    A damaged one is mended as far as it can be.
+    One of an older schema is brought to `schema` by `steps`, a damaged one is mended as far as it can be.
     Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
     """
-    form = Format(SCHEMA_NUMBER, str(uuid.UUID(workspace)))
+    form = Format(schema, str(uuid.UUID(workspace)))
     layout = Layout(folder)
     layout.make()
     lock = OwnerLock.take(layout.owner)
     try:
-        _ensure(layout, form)
+        _ensure(layout, form, steps)
         codec = Codec()
         handle = Ladder(layout, form, codec, clock).climb()
         return Files(layout, lock, handle, codec, layout.read_untold())
@@ -86,7 +95,7 @@ def open_files(folder: Path, workspace: str, clock: Clock = now) -> Files:
         raise
 
 
-def _ensure(layout: Layout, form: Format) -> None:
+def _ensure(layout: Layout, form: Format, steps: Mapping[int, Step]) -> None:
     """Create what is not there yet. Each step can be cut off and is then taken up, or done again."""
     found = layout.read_format()
     try:
@@ -98,6 +107,8 @@ def _ensure(layout: Layout, form: Format) -> None:
             shutil.rmtree(layout.new_db, ignore_errors=True)
             create_db(layout.new_db, identity_rows(form))
             layout.write_format(form)
+        elif needs_migration(found, form, steps):
+            migrate(layout, found, form, steps)
         else:
             check_format(found, form)
         if layout.new_db.exists() and not layout.db.exists():

@@ -58,6 +58,41 @@ async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -
         await store.close()
 
 
+async def test_each_damage_is_told_once_until_it_is_healed(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_near(tmp_path, BODY[100:120]) == 1
+    heard: list[str] = []
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    stop = store.health.listen(lambda error: heard.append(error.what))
+    store.health.listen(lambda error: heard.append(error.fix))
+    try:
+        for _ in range(3):
+            with pytest.raises(ContentDamaged):
+                await store.get(digest_of(BODY))
+        assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+        assert len(heard) == 2
+        assert digest_of(BODY) in heard[0]
+        aside = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
+        assert aside.stat().st_size > len(BODY)
+        await store.commit("s", contents=[content(BODY)])
+        assert await store.get(digest_of(BODY)) == BODY
+        assert not aside.exists()
+    finally:
+        await store.close()
+
+    settle(tmp_path)
+    assert flip_near(tmp_path, BODY[100:120]) >= 1
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store.health.listen(lambda error: heard.append(error.what))
+    stop()
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest_of(BODY))
+        assert len(heard) == 3
+    finally:
+        await store.close()
+
+
 async def test_storing_again_heals_damage_that_nobody_has_read_yet(tmp_path: Path) -> None:
     await stored(tmp_path, BODY)
     assert flip_near(tmp_path, BODY[100:120]) == 1
