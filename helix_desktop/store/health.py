@@ -71,7 +71,7 @@ class LevelHealth:
     async def told(self) -> None:
         """Somebody was told what the report says."""
         self._report = None
-        await self._read(lambda _: self._files.layout.told())
+        await self._read(lambda _: self._files.layout.notes.told())
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Hear of each damaged content once, with what to do. Call the returned function to stop."""

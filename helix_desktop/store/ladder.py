@@ -38,7 +38,7 @@ class Ladder:
         Raises StoreUnreadable when nothing can be read, or when the disk, not its content, is the trouble.
         """
         layout = self._layout
-        wrong = [layout.doubted] if layout.doubted else symptoms(layout.db, self._clean)
+        wrong = [layout.notes.doubted] if layout.notes.doubted else symptoms(layout.db, self._clean)
         if not wrong:
             try:
                 return self._opened()
@@ -86,14 +86,14 @@ class Ladder:
             writes=lost,
             vanished=max(0, self._clean.entries - found.entries) if self._clean else 0,
         )
-        self._layout.write_untold(report)
+        self._layout.notes.write_untold(report)
 
     def _without_tail(self) -> bool:
         """Drop a torn end of the log, if that is all that is wrong; a copy of the log stays."""
         log = only_tail(self._layout.db, self._codec)
         if log is None:
             return False
-        shutil.copy2(log, self._layout.keeping() / log.name)
+        shutil.copy2(log, self._layout.notes.keeping() / log.name)
         Handle(self._layout.db, strict=False).close()
         return True
 
@@ -102,12 +102,12 @@ class Ladder:
         layout = self._layout
         _log.warning("The store is damaged and is being mended: %s.", "; ".join(wrong))
         shutil.rmtree(layout.mending, ignore_errors=True)
-        keeping = layout.keeping()
+        keeping = layout.notes.keeping()
         try:
             report = self._mended(wrong, keeping)
-            layout.write_untold(report)
+            layout.notes.write_untold(report)
             layout.exchange(keeping)
-            layout.trust()
+            layout.notes.trust()
         except (OSError, StoreWriteFailed) as error:
             shutil.rmtree(layout.mending, ignore_errors=True)
             raise StoreUnreadable(

@@ -10,21 +10,17 @@ clean        sequence, ends of logs and files at the last close: less than that 
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.context.damage import Mending
 from helix_desktop.context.errors import DataDirUnusable, StoreUnreadable
+from helix_desktop.store.durable import read_struct, sync_folder, write_struct
+from helix_desktop.store.mend_notes import MendNotes
 
 SCHEMA_NUMBER = 1
-
-T = TypeVar("T")
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -86,19 +82,9 @@ class Layout:
         return self.folder / "former"
 
     @property
-    def kept(self) -> Path:
-        """Damaged databases as they were found, one numbered folder for each."""
-        return self.folder / "kept"
-
-    def keeping(self) -> Path:
-        """An empty folder for the next damaged database. Raises OSError."""
-        number = 1
-        while (self.kept / str(number) / "db").exists():
-            number += 1
-        folder = self.kept / str(number)
-        shutil.rmtree(folder, ignore_errors=True)  # of a mending that was cut off
-        folder.mkdir(parents=True)
-        return folder
+    def notes(self) -> MendNotes:
+        """What is known of damage."""
+        return MendNotes(self.folder)
 
     def make(self) -> None:
         """Make the folders. Raises DataDirUnusable."""
@@ -114,7 +100,7 @@ class Layout:
     def read_format(self) -> Format | None:
         """What `format` says; None when it is absent. Raises StoreUnreadable."""
         try:
-            return _read(self.folder / "format", Format)
+            return read_struct(self.folder / "format", Format)
         except (msgspec.DecodeError, OSError) as error:
             raise StoreUnreadable(
                 "The workspace's store cannot be read.",
@@ -124,53 +110,18 @@ class Layout:
 
     def write_format(self, form: Format) -> None:
         """Write `format` durably. Raises OSError."""
-        _write(self.folder / "format", form)
+        write_struct(self.folder / "format", form)
 
     def read_clean(self) -> Clean | None:
         """What `clean` says; None when it is absent or says nothing."""
         try:
-            return _read(self.folder / "clean", Clean)
+            return read_struct(self.folder / "clean", Clean)
         except (msgspec.DecodeError, OSError):
             return None
 
     def write_clean(self, clean: Clean) -> None:
         """Write `clean` durably. Raises OSError."""
-        _write(self.folder / "clean", clean)
-
-    @property
-    def doubted(self) -> str:
-        """What damage was met while the store was open; empty when none was."""
-        try:
-            return (self.folder / "doubt").read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            return ""
-
-    def doubt(self, why: str) -> None:
-        """Have the store mended when it is opened next. Raises OSError."""
-        (self.folder / "doubt").write_text(why, encoding="utf-8")
-
-    def trust(self) -> None:
-        """The store is sound as far as is known. Raises OSError."""
-        (self.folder / "doubt").unlink(missing_ok=True)
-
-    def read_untold(self) -> Mending | None:
-        """The report of a mending that nobody was told yet."""
-        try:
-            report = _read(self.folder / "untold", Mending)
-        except (msgspec.DecodeError, OSError):
-            return None
-        # Without its copy the mending was cut off before it came into force.
-        return report if report and (not report.copy or Path(report.copy).exists()) else None
-
-    def write_untold(self, report: Mending) -> None:
-        """Keep a report until somebody is told, and beside its copy for good. Raises OSError."""
-        if report.aside:
-            _write(Path(report.aside) / "report.json", report)
-        _write(self.folder / "untold", report)
-
-    def told(self) -> None:
-        """Somebody was told. Raises OSError."""
-        (self.folder / "untold").unlink(missing_ok=True)
+        write_struct(self.folder / "clean", clean)
 
     def exchange(self, keeping: Path) -> None:
         """Put the LevelDB into a folder, and the one that was made of it in its place. Raises OSError.
@@ -184,38 +135,10 @@ class Layout:
         shutil.rmtree(self.new_db, ignore_errors=True)
         self.mending.rename(self.new_db)
         self.db.rename(keeping / "db")
-        _sync_folder(keeping)
+        sync_folder(keeping)
         self.adopt_new_db()
 
     def adopt_new_db(self) -> None:
         """Give the new LevelDB its name. Raises OSError."""
         self.new_db.rename(self.db)
-        _sync_folder(self.folder)
-
-
-def _read(path: Path, kind: type[T]) -> T | None:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError:
-        return None
-
-
-def _write(path: Path, value: object) -> None:
-    """Replace a file so that a crash leaves the old or the new one, whole."""
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(msgspec.json.encode(value) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return  # NTFS journals names by itself; folders cannot be opened for syncing there
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(self.folder)

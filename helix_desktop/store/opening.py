@@ -59,7 +59,7 @@ class Files:
         """Have the store mended at its next opening; what a person is told meanwhile."""
         why = str(error)[:1].upper() + str(error)[1:]
         try:
-            self.layout.doubt(why)
+            self.layout.notes.doubt(why)
         except OSError as refused:
             _log.warning("It could not be noted that the store is damaged: %s", refused)
         return StoreDamaged(
@@ -89,7 +89,7 @@ def open_files(
         _ensure(layout, form, steps)
         codec = Codec()
         handle = Ladder(layout, form, codec, clock).climb()
-        return Files(layout, lock, handle, codec, layout.read_untold())
+        return Files(layout, lock, handle, codec, layout.notes.read_untold())
     except BaseException:
         lock.release()
         raise
