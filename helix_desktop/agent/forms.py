@@ -41,7 +41,7 @@ class Forms:
         read, ModelError when no model made the extract.
         """
         item, answer = self._output(seq)
-        text = await text_of(await self._store.get(answer.digest))
+        text = await text_of(await self._store.get(answer.digest), answer.digest)
         chosen = await self._formed(seq, answer, text, form, asked)
         await self._session.record_decided(lambda: self._checked(item, answer, chosen))
 
@@ -50,6 +50,8 @@ class Forms:
         item = self._session.transcript.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise FormRefused("That has no other form.", "Only outputs of tools that were stored have.")
+        if item.event.images:
+            raise FormRefused("An image has no other form.", "It has no text to shorten.")
         if not any(one in (item, PinnedCopy(item)) for one in self._session.transcript.live()):
             raise FormRefused(
                 "That output does not stand in the window.",

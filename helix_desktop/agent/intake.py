@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.agent.ports import Counter
 from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of, first_line
+from helix_desktop.context.digest import digest_of, first_line, handle
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
 from helix_desktop.context.intake import LEAST_BUDGET, preview
 from helix_desktop.context.message import Answer, ModelInfo, ToolCall
@@ -20,6 +20,7 @@ from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.window import marker_of
 
 _THREADED = 256 * 1024  # bytes; more than that is read in a thread, so that the window never waits
+_REPLACED = "\ufffd"  # stands in a text for bytes that are none
 _TRIES = 5  # a preview is made so often at most until it is small enough
 
 
@@ -83,11 +84,11 @@ class Intake:
         ]
 
     async def taken(self, call: ToolCall, result: ToolResult, duration_ms: int = 0) -> Taken:
-        """An output as it came: whole, or in the form the tool itself gave it."""
+        """An output as it came: whole, in the form the tool itself gave it, or the image it is."""
         if len(result.content) > _THREADED:
-            text, digest = await asyncio.to_thread(_read, result)
+            text, digest, exact = await asyncio.to_thread(_read, result)
         else:
-            text, digest = _read(result)
+            text, digest, exact = _read(result)
         shown = result.shown or text
         answer = ToolAnswered(
             call_id=call.id,
@@ -102,22 +103,25 @@ class Intake:
             ok=result.ok,
             exit_code=result.exit_code,
             duration_ms=duration_ms,
-            whole=shown == text and not result.recalled,
+            whole=shown == text and exact and not result.recalled,
             recalled=result.recalled,
             subagent=result.subagent,
+            images=(result.image,) if result.image else (),
         )
         texts = [shown, marker_of(answer)] if shown == text else [shown, marker_of(answer), text]
         counts = await self._counter.count(texts)
         full = counts[0] if shown == text else counts[2]
-        answer = msgspec.structs.replace(answer, tokens=counts[0], marker_tokens=counts[1])
+        pictured = result.image.tokens if result.image else 0
+        answer = msgspec.structs.replace(answer, tokens=counts[0] + pictured, marker_tokens=counts[1])
         content = None
         if not result.recalled:
-            content = Content(digest, result.content, call.name, answer.target, answer.first_line, full)
+            size = pictured or full
+            content = Content(digest, result.content, call.name, answer.target, answer.first_line, size)
         return Taken(answer, content, text, full)
 
     def gated(self, taken: Taken, policy: Policy, window: int) -> bool:
         """Whether an output is too large to be shown whole without a choice."""
-        if not policy.enabled or taken.answer.recalled:
+        if not policy.enabled or taken.answer.recalled or taken.answer.images:
             return False
         tokens = taken.answer.tokens
         return bool(policy.intake_above and tokens > policy.intake_above) or (
@@ -146,11 +150,18 @@ class Intake:
         return await asyncio.to_thread(preview, *given) if len(text) > _THREADED else preview(*given)
 
 
-async def text_of(data: bytes) -> str:
-    """An output's bytes as text."""
-    if len(data) > _THREADED:
-        return await asyncio.to_thread(data.decode, "utf-8", "replace")
-    return data.decode("utf-8", "replace")
+async def text_of(data: bytes, digest: str) -> str:
+    """An output's bytes in their full form: as text, and where that is not all of them, the way to them."""
+    text, _ = await asyncio.to_thread(told, data, digest) if len(data) > _THREADED else told(data, digest)
+    return text
+
+
+def told(data: bytes, digest: str) -> tuple[str, bool]:
+    """The full form of these bytes, and whether it is exactly what they say."""
+    text = data.decode("utf-8", "replace")
+    if _REPLACED not in text or text.encode() == data:
+        return text, True
+    return f"{text}\n[Some bytes are not UTF-8 text] {handle(digest)} the bytes as they were", False
 
 
 def _shortened_texts(calls: Sequence[ToolCall], found: Sequence[Shortened]) -> list[str]:
@@ -159,6 +170,10 @@ def _shortened_texts(calls: Sequence[ToolCall], found: Sequence[Shortened]) -> l
     return [text for one in found for text in (given[one.call.call_id], one.call.arguments)]
 
 
-def _read(result: ToolResult) -> tuple[str, str]:
-    """An output's text and digest."""
-    return result.content.decode("utf-8", "replace"), result.recalled or digest_of(result.content)
+def _read(result: ToolResult) -> tuple[str, str, bool]:
+    """An output's full form (of an image: what is said of it), its digest, and whether the form is exact."""
+    if result.image:
+        return result.shown, result.image.digest, False
+    digest = result.recalled or digest_of(result.content)
+    text, exact = told(result.content, digest)
+    return text, digest, exact

@@ -26,10 +26,12 @@ class Ladder:
         rungs: tuple[Rung, ...] = (
             lambda: self._upkeep.sweep_all("no room"),
             lambda: self._upkeep.sweep_all("no room", newest=1),
+            lambda: self._upkeep.sweep_images("no room"),
             self._observe,
             self._hand_over,
             self._upkeep.truncate,
             lambda: self._upkeep.sweep_all("no room", newest=0),
+            lambda: self._upkeep.sweep_images("no room", newest=True),
         )
         for rung in rungs:
             if self._used <= target:

@@ -9,11 +9,16 @@ from helix_desktop.context.content import Content, Entry, Order, Page, SessionSu
 from helix_desktop.context.damage import Checked, Mending
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import Recorded
+from helix_desktop.context.forgetting import Finds, Wanted
+from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.tool import ApprovalAsk, Decision, Rule, ToolResult
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
+
+Told = Callable[[int, int], None]
+"""Hears how many of how many contents were looked through."""
 
 
 class Model(Protocol):
@@ -64,8 +69,88 @@ class Health(Protocol):
         ...
 
 
+class Keep(Protocol):
+    """What stays in a workspace's store and what goes. All may raise StoreClosed, StoreUnreadable."""
+
+    async def references(self, digest: str) -> list[Reference]:
+        """The events that name a content. Raises ValueError for what is no digest."""
+        ...
+
+    async def named(self, session: str) -> list[str]:
+        """The contents that a session names, each once, in the order of their first event."""
+        ...
+
+    async def pin(self, digest: str, on: bool) -> None:
+        """Keep a content whatever a clean-up says, or no longer. Raises DigestUnknown."""
+        ...
+
+    async def plan(self, asked: CleanUp) -> Plan:
+        """What a clean-up would do now; changes nothing."""
+        ...
+
+    async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> Swept:
+        """Move contents of a plan to the trash, as far as they still may go. Raises StoreWriteFailed."""
+        ...
+
+    async def trash(self) -> Trash:
+        """What lies in the trash: still readable, and back as soon as it is stored, named or recalled."""
+        ...
+
+    async def restore(self, digests: Sequence[str]) -> Swept:
+        """Bring contents back from the trash. Raises StoreWriteFailed."""
+        ...
+
+    async def trash_session(self, session: str) -> tuple[str, ...]:
+        """Move a session and its subagents' to the trash; the ids that went. Raises StoreWriteFailed."""
+        ...
+
+    async def restore_session(self, session: str) -> tuple[str, ...]:
+        """Bring a session and its subagents' back from the trash; the ids that came back."""
+        ...
+
+    async def empty_trash(self, before: int = 0) -> Swept:
+        """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it).
+
+        The contents that only removed sessions named stay until the next clean-up.
+        """
+        ...
+
+
+class Forgetting(Protocol):
+    """Removes a secret from a workspace's store on the person's word, for good. All may raise StoreClosed."""
+
+    async def preview(self, wanted: Wanted, told: Told = ...) -> Finds:
+        """Where it stands; changes nothing. Raises InputUnusable."""
+        ...
+
+    async def carry_out(self, wanted: Wanted, told: Told = ...) -> Finds:
+        """Remove it everywhere in the store, also from its files; what was changed.
+
+        Open conversations still hold it until they are read anew. Raises InputUnusable, StoreWriteFailed.
+        """
+        ...
+
+    async def when(self, digest: str) -> int:
+        """When a content was forgotten, in milliseconds since 1970; 0 when it was not, or may come back."""
+        ...
+
+    async def lift(self, digest: str) -> bool:
+        """Let a forgotten content be stored again; whether it was forgotten."""
+        ...
+
+
 class Store(Protocol):
     """One workspace's durable memory. Every method may raise StoreClosed."""
+
+    @property
+    def forgetting(self) -> Forgetting:
+        """How a secret is removed."""
+        ...
+
+    @property
+    def keep(self) -> Keep:
+        """What stays and what goes."""
+        ...
 
     @property
     def health(self) -> Health:
@@ -92,7 +177,7 @@ class Store(Protocol):
         ...
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last updated first."""
+        """All sessions but those in the trash, last updated first."""
         ...
 
     async def get(self, digest: str) -> bytes:

@@ -14,10 +14,11 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
 from helix_desktop.agent.update import Happened, Update
-from helix_desktop.context.content import SessionSummary
-from helix_desktop.context.digest import is_prefix
-from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
+from helix_desktop.context.content import Content, SessionSummary
+from helix_desktop.context.digest import digest_of, is_prefix, size_text
+from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InputUnusable
 from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, Attachment, Recorded, SessionStarted
+from helix_desktop.context.image import LARGEST, Image, image_of
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
 
@@ -49,6 +50,10 @@ class Room:
         self._open: dict[str, Conversation] = {}
         self._children: dict[str, Conversation] = {}
         self._listeners: list[Callable[[str, Update], None]] = []
+
+    def clock(self) -> int:
+        """Milliseconds since 1970."""
+        return self._parts.clock()
 
     @property
     def model(self) -> Model:
@@ -120,6 +125,13 @@ class Room:
             await self._children[session].close()
         del self._children[session]
 
+    async def shut(self, session: str) -> None:
+        """End what runs in a session and let go of it: the next `open` reads it anew from the store."""
+        conversation = self._open.get(session)
+        if conversation is not None:
+            await conversation.close()
+            self._open.pop(session, None)
+
     def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
         """Hear the updates of every open session, and of subagents what their parents tell of them.
 
@@ -164,11 +176,37 @@ class Room:
         """A content, or its lines `first` to `last` (from 1), ready to be recalled into a message."""
         data = await self.store.get(digest)
         entry = await self.store.entry(digest)
-        text = await asyncio.to_thread(_lines, data, first, last)
         label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
+        image = image_of(data, digest, label) if len(data) <= LARGEST else None
+        if image is not None:
+            return await self._pictured(image)
+        text = await asyncio.to_thread(_lines, data, first, last)
         if first:
             label = f"{label}, lines {first}-{last or 'end'}"
         return Attachment(digest, label, text, await self.count(text), len(data))
+
+    async def attach_image(self, session: str, data: bytes, label: str) -> Attachment:
+        """An image the person brought along, stored and ready to go into a message.
+
+        Raises InputUnusable for what is no image, or too large for one.
+        """
+        image = image_of(data, digest_of(data), label)
+        if image is None or len(data) > LARGEST:
+            raise InputUnusable(
+                f"{label} cannot be sent as an image.",
+                f"It is {size_text(len(data))}; an image may have {size_text(LARGEST)}."
+                if image
+                else "It is no PNG, JPEG, GIF or WebP image.",
+                "Make it smaller and attach it again." if image else "Convert it to PNG and attach it again.",
+            )
+        content = Content(image.digest, data, "image", image.label, image.about, image.tokens)
+        await self.store.commit(session, contents=[content])
+        return await self._pictured(image)
+
+    async def _pictured(self, image: Image) -> Attachment:
+        tokens = image.tokens + await self.count(image.text)
+        marker_tokens = await self.count(image.marker)
+        return Attachment(image.digest, image.label, "", tokens, image.size, image, marker_tokens)
 
     async def count(self, text: str) -> int:
         """Tokens of a text."""

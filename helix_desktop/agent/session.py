@@ -62,6 +62,10 @@ class Session:
         self.used, self.window, self.model = known.used, known.window, known.model
         self.ratios = dict(known.ratios)
 
+    async def forgotten(self, digest: str) -> int:
+        """When the person had a content removed for good, in milliseconds since 1970; 0: they did not."""
+        return await self._store.forgetting.when(digest)
+
     async def record(
         self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
     ) -> list[Recorded]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.pictures import Pictured
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.roles import Roles
 from helix_desktop.context.policy import Policy
@@ -27,6 +28,7 @@ class Terms:
         self.model = model
         self._parts, self._policy, self._ratios = parts, policy, ratios
         self._frame: Frame | None = None
+        self._roles = Roles(model)
         self._scaled: tuple[Policy, int, Policy] | None = None
 
     async def use(self, model: Model) -> None:
@@ -35,6 +37,7 @@ class Terms:
         schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
         counts = await self._parts.counter.count([system, schemas])
         self.model, self._frame = model, Frame(model.info, system, tools, *counts)
+        self._roles = Roles(Pictured(model, self._parts.store))
 
     @property
     def framed(self) -> bool:
@@ -47,7 +50,7 @@ class Terms:
         ratio = self._ratios.get(self._frame.info.label, 1.0)
         if ratio != self._frame.ratio:
             self._frame = msgspec.structs.replace(self._frame, ratio=ratio)
-        return self._policy_for(self._frame.info.window), self._frame, Roles(self.model)
+        return self._policy_for(self._frame.info.window), self._frame, self._roles
 
     def _policy_for(self, window: int) -> Policy:
         policy = self._policy()

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+import msgspec
+
 from helix_desktop.agent.approval import Approvals
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import IntakeGate
@@ -15,10 +17,15 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import CallStarted, CallWaiting
 from helix_desktop.context.errors import HelixError, SubagentFailed
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
+from helix_desktop.context.forgetting import mark_of
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.tool import ApprovalAsk, ToolResult
 
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
+WITHHELD = (
+    "The output is one that the user had removed for good: it is neither shown nor stored. Do not try to get "
+    "it in another way; ask the user if you cannot go on without it."
+)
 log = logging.getLogger(__name__)
 
 
@@ -96,7 +103,14 @@ class ToolRunner:
 
     async def _record(self, call: ToolCall, result: ToolResult, began: int, held: list[Waiting]) -> None:
         taken = await self._intake.taken(call, result, max(0, self._clock() - began))
+        if taken.content is not None and (at := await self._session.forgotten(taken.content.digest)):
+            # It must not come back by running again what had made it.
+            taken = await self._intake.taken(call, _withheld(result, at), taken.answer.duration_ms)
         await self._gate.arrived(taken, held)
+
+
+def _withheld(result: ToolResult, at: int) -> ToolResult:
+    return msgspec.structs.replace(result, content=f"{mark_of(at)} {WITHHELD}".encode(), shown="")
 
 
 def _crashed(call: ToolCall, error: Exception) -> ToolResult:

@@ -183,6 +183,10 @@ class Upkeep:
         policy, _, _ = self._settings()
         await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy, newest), reason)
 
+    async def sweep_images(self, reason: SweepReason, newest: bool = False) -> None:
+        """Let text and hash stand for the images the person sent; those of the newest message by `newest`."""
+        await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest), reason)
+
     async def truncate(self) -> None:
         """Leave out what can be left out, so that only its index entry stands in the window."""
         policy, frame, _ = self._settings()

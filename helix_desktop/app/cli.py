@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from helix_desktop import __version__
+from helix_desktop.app.keep_grammar import add_keep_verbs
 from helix_desktop.context.errors import (
     DataDirUnusable,
     DigestAmbiguous,
@@ -139,22 +140,30 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
 
 def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     cache = commands.add_parser("cache", help="the cached outputs of a workspace")
-    verbs = cache.add_subparsers(dest="verb", metavar="list|show|verify|repair", required=True)
+    verbs = cache.add_subparsers(
+        dest="verb", metavar="list|show|verify|repair|gc|trash|restore|forget", required=True
+    )
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        verb = verbs.add_parser(name, parents=[common], help=text)
+        verb.add_argument(
+            "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
+        )
+        verb.add_argument("--json", action="store_true", help="one JSON document")
+        return verb
+
     for name, text in (
         ("list", "newest first"),
         ("show", "write the exact bytes"),
         ("verify", "compare with SHA-256"),
         ("repair", "check everything, and mend what is wrong"),
     ):
-        verb = verbs.add_parser(name, parents=[common], help=text)
-        verb.add_argument(
-            "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
-        )
-        verb.add_argument("--json", action="store_true", help="one JSON document")
+        verb = add(name, text)
         if name == "show":
             verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
         if name == "verify":
             verb.add_argument("sha", metavar="SHA", nargs="?", default="", help="one entry; all without it")
+    add_keep_verbs(add)
 
 
 def _add_timeline(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:

@@ -20,7 +20,7 @@ from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
-from helix_desktop.app import repairing
+from helix_desktop.app import keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.voice import Voice, err, out
@@ -100,7 +100,7 @@ async def _session(room: Room, wanted: str) -> Conversation:
 
 
 def cache(given: argparse.Namespace) -> int:
-    """List, show, verify or repair the cached outputs of a workspace."""
+    """List, show, verify, repair, clean up or forget the cached outputs of a workspace."""
     if given.verb == "repair":
         return _in_room(given, lambda desk, room: repairing.repair(given, desk, room))
     verbs: dict[str, Callable[[argparse.Namespace, Room], Coroutine[Any, Any, int]]] = {
@@ -108,6 +108,8 @@ def cache(given: argparse.Namespace) -> int:
         "show": _show,
         "verify": _verify,
     }
+    if given.verb in keeping.VERBS:
+        return _in_room(given, lambda desk, room: keeping.VERBS[given.verb](given, desk, room))
     return _in_room(given, lambda _, room: verbs[given.verb](given, room))
 
 

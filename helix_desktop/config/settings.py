@@ -38,11 +38,15 @@ _Tokens = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that a provider offers; `window` and `reserve` (kept free for the answer) in tokens."""
+    """A model that a provider offers; `window` and `reserve` (kept free for the answer) in tokens.
+
+    `images` says that it can see images.
+    """
 
     name: str
     window: _Tokens = 128_000
     reserve: _Tokens = 4_096
+    images: bool = False
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -81,7 +85,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
                 f"Add one in Settings, Providers, or name it as {self.name}/MODEL.",
             )
         listed = next((entry for entry in self.models if entry.name == wanted), ModelEntry(name=wanted))
-        return ModelInfo(self.name, wanted, listed.window, listed.reserve)
+        return ModelInfo(self.name, wanted, listed.window, listed.reserve, images=listed.images)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,10 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A stored content without its bytes; sizes in bytes, times in milliseconds since 1970."""
+    """A stored content without its bytes; sizes in bytes, times in milliseconds since 1970.
+
+    `trashed` is when it went to the trash; 0: it did not.
+    """
 
     digest: str
     size: int
@@ -37,6 +40,9 @@ class Entry(msgspec.Struct, frozen=True):
     last_used: int
     recalls: int = 0
     references: int = 0
+    session: str = ""
+    pinned: bool = False
+    trashed: int = 0
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -47,7 +53,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class StoreTotals(msgspec.Struct, frozen=True):
-    """What a workspace's store holds; sizes in bytes before and after compression."""
+    """What a workspace's store holds, its trash included; sizes in bytes before and after compression."""
 
     entries: int
     size: int
@@ -59,7 +65,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     """A session as the list shows it; always rebuildable from its events.
 
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
-    our count, as its newest reports say.
+    our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not.
     """
 
     id: str
@@ -73,3 +79,4 @@ class SessionSummary(msgspec.Struct, frozen=True):
     events: int = 0
     parent: str = ""
     ratios: dict[str, float] = msgspec.field(default_factory=dict)
+    trashed: int = 0

@@ -8,7 +8,8 @@ HelixError
 │   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreMended
 │   ├── StoreUnreadable
 │   │   └── StoreDamaged
-│   └── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
+│   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
+│   └── ContentForgotten                                    a digest unknown since the person had it removed
 ├── ModelError
 │   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
 ├── ToolError                                               told to the agent as the tool's answer
@@ -85,6 +86,10 @@ class DigestUnknown(StoreError):
     def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
         super().__init__(what, why, fix)
         self.near = near
+
+
+class ContentForgotten(DigestUnknown):
+    """The content was removed on the person's word."""
 
 
 class DigestAmbiguous(StoreError):

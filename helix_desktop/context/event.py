@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.context.image import Image
 from helix_desktop.context.message import Stop, ToolCall, Usage
 from helix_desktop.context.tool import Decision
 
@@ -50,13 +51,18 @@ class SessionRenamed(Fact, frozen=True, tag="session-renamed"):
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """Content that the person recalled into a message: its digest, its name, its text."""
+    """Content that the person put into a message: its digest, its name, and its text or the image it is.
+
+    `marker_tokens` counts the text that can stand for an image.
+    """
 
     digest: str
     label: str
     text: str
     tokens: int
     size: int
+    image: Image | None = None
+    marker_tokens: int = 0
 
 
 class MessageQueued(Fact, frozen=True, tag="message-queued"):
@@ -122,7 +128,8 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     form, `asked` the agent's instructions for a compact one, `chosen` who chose it, `intake_note` why it is
     not the form that was asked for. `intake_tokens` went in and out of models for it (`intake_cached` of them
     cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
-    `subagent` is the session of the subagent whose result this is.
+    `subagent` is the session of the subagent whose result this is. `images` stand beside the shown form and
+    count in `tokens`; the text of the shown form says what they are.
     """
 
     call_id: str
@@ -149,6 +156,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     intake_model: str = ""
     intake_note: str = ""
     subagent: str = ""
+    images: tuple[Image, ...] = ()
 
 
 class OutputHeld(Fact, frozen=True, tag="output-held"):
@@ -203,7 +211,8 @@ class TurnEnded(Fact, frozen=True, tag="turn-ended"):
 class SweepMade(Fact, frozen=True, tag="sweep-made"):
     """Old content became markers.
 
-    `masked` holds the seqs of ToolAnswered events (outputs) and AssistantSpoke events (arguments).
+    `masked` holds the seqs of ToolAnswered events (outputs), AssistantSpoke events (arguments) and UserSpoke
+    events (images).
     """
 
     masked: tuple[int, ...]
@@ -384,14 +393,15 @@ def digests_in(event: Event) -> tuple[str, ...]:
     """The content digests that an event refers to, each once: what must never be collected while it lives."""
     found: tuple[str, ...] = ()
     match event:
-        case ToolAnswered(digest=digest, recalled=recalled):
-            found = (digest, recalled)
+        case ToolAnswered(digest=digest, recalled=recalled, images=images):
+            found = (digest, recalled, *(one.digest for one in images))
         case OutputHeld(answer=answer):
-            found = (answer.digest,)
+            found = (answer.digest, answer.recalled, *(one.digest for one in answer.images))
         case AssistantSpoke(short=short):
             found = tuple(digest for call in short for digest in call.digests)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
             found = (index,)
         case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
-            found = tuple(one.digest for one in attachments)
+            pictured = (one.image.digest for one in attachments if one.image is not None)
+            found = (*(one.digest for one in attachments), *pictured)
     return tuple(dict.fromkeys(one for one in found if one))

@@ -28,6 +28,8 @@ def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
             return event.tokens - event.marker_tokens
         case AssistantSpoke(short=short) if short:
             return event.tokens - event.short_tokens
+        case UserSpoke(attachments=attachments):
+            return sum(one.tokens - one.marker_tokens for one in attachments if one.image)
     return 0
 
 

@@ -82,7 +82,9 @@ Entry = Item | Block | PinnedCopy
 def in_force(covers: Iterable[Cover]) -> list[Cover]:
     """The covers that count, in the order of what they cover; none overlaps another."""
     taken: list[Cover] = []
-    for cover in sorted(covers, key=_precedence):
+    found = list(covers)
+    left_out = [one for one in found if _truncates(one)]
+    for cover in sorted(found, key=lambda one: _precedence(one, left_out)):
         if cover.upto > cover.after and not any(
             one.after < cover.upto and cover.after < one.upto for one in taken
         ):
@@ -102,11 +104,16 @@ def parted(before: int, seq: int, edges: Iterable[int]) -> bool:
     return any(before <= edge < seq for edge in edges)
 
 
-def _precedence(cover: Cover) -> tuple[int, int, int]:
+def _truncates(cover: Cover) -> bool:
+    return isinstance(cover.event, FoldMade) and cover.event.how == "truncate"
+
+
+def _precedence(cover: Cover, left_out: Sequence[Cover]) -> tuple[int, int, int]:
+    """Rank, width, age. A truncation leaves out observations too; a note over it takes its rank."""
     width = cover.upto if isinstance(cover.event, HandoverMade) else cover.upto - cover.after
     rank = _RANK[type(cover.event)]
-    if isinstance(cover.event, FoldMade) and cover.event.how == "truncate":
-        rank = _RANK[ObservationsMade]  # it leaves out observations too
+    if any(cover.after <= one.after and one.upto <= cover.upto for one in left_out):
+        rank = min(rank, _RANK[ObservationsMade])
     return (rank, -width, -cover.seq)
 
 

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.context.image import Image
+
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "calls", "length", "filter", "stopped"]
 
@@ -19,7 +21,10 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message of a request; `calls` on assistants only, `call_id` and `name` on tools only."""
+    """One message of a request; `calls` on assistants only, `call_id` and `name` on tools only.
+
+    `images` stand in the person's messages and in answers of tools.
+    """
 
     role: Role
     text: str = ""
@@ -27,6 +32,7 @@ class Message(msgspec.Struct, frozen=True):
     call_id: str = ""
     name: str = ""
     verbatim: dict[str, Any] | None = None
+    images: tuple[Image, ...] = ()
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
@@ -38,10 +44,11 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What is sent to a model in one call."""
+    """What is sent to a model in one call; `pictures` holds the bytes of its images by digest."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    pictures: dict[str, bytes] = {}
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -53,13 +60,14 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """A model and its room, in tokens; `reserve` is kept free for the answer."""
+    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them."""
 
     provider: str
     name: str
     window: int = 128_000
     reserve: int = 4_096
     demo: bool = False
+    images: bool = False
 
     @property
     def label(self) -> str:

@@ -44,6 +44,13 @@ def sweep_all(transcript: Transcript, policy: Policy, newest: int = sweep.LEAST_
     return Sweep(masked, sweep.saved_by(transcript, masked)) if masked else None
 
 
+def sweep_images(transcript: Transcript, newest: bool = False) -> Sweep | None:
+    """The images the person sent as text and hash; those of their newest message only with `newest`."""
+    last = transcript.users[-1].seq if transcript.users else 0
+    masked = tuple(seq for seq in sweep.pictured(transcript) if newest or seq != last)
+    return Sweep(masked, sweep.saved_by(transcript, masked)) if masked else None
+
+
 def cold(transcript: Transcript, policy: Policy, model: str, now: int) -> bool:
     """Whether the provider has nothing of this conversation cached: idle too long, or another model."""
     if not transcript.steps:

@@ -24,7 +24,8 @@ _CALLS = 300
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
-    r"|folded steps|cached)\]|\[(?=pinned output, for reference|recalled from the cache)",
+    r"|folded steps|cached)\]|\[(?=pinned output, for reference|recalled from the cache|image(?: left out)?: "
+    r"|image in the answer)",
     re.IGNORECASE,
 )
 

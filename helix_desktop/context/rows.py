@@ -83,7 +83,8 @@ def _item_row(item: Item, tokens: int, transcript: Transcript) -> Row:
     masked = item.seq in transcript.masked
     match item.event:
         case UserSpoke() as said:
-            return Row(item.seq, "user", _short(said.text), tokens, "verbatim", "your message")
+            state = "images cached" if masked else "verbatim"
+            return Row(item.seq, "user", _short(said.text) or "Images", tokens, state, "your message")
         case AssistantSpoke() as spoke:
             calls = ", ".join(call.name for call in spoke.calls)
             name = _short(spoke.text) or f"calls {calls}"

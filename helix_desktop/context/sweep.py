@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.layout import Item
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
@@ -37,14 +37,15 @@ def ripe(transcript: Transcript, policy: Policy, newest: int | None = None) -> l
 
     Protected is the newest tail: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
     first, at least two calls; arguments have their own number of steps. With `newest`, only so many model
-    calls are. What the person pinned, and the newest copy of what was recalled often, is never taken. Masked
-    is a state: what is a marker never comes up again (invariant 5).
+    calls are. What the person pinned, and the newest copy of what was recalled often, is never taken; nor is
+    what they said, whose images have a rung of their own. Masked is a state: what is a marker never comes up
+    again (invariant 5).
     """
     found = []
     least = LEAST_STEPS if newest is None else newest
     smallest, last_step = max(policy.least_saving, 1), transcript.steps - least
     for item in transcript.live():
-        if not isinstance(item, Item) or item.step > last_step:
+        if not isinstance(item, Item) or item.step > last_step or isinstance(item.event, UserSpoke):
             continue
         if item.saving < smallest and item.seq not in transcript.rewrites.forms:
             continue
@@ -55,6 +56,12 @@ def ripe(transcript: Transcript, policy: Policy, newest: int | None = None) -> l
         if since is not None and since <= transcript.steps:
             found.append(Ripe(item.seq, saving, transcript.steps - since))
     return found
+
+
+def pictured(transcript: Transcript) -> tuple[int, ...]:
+    """Seqs of the person's messages that show images and could show text and hash instead, oldest first."""
+    live = (one for one in transcript.live() if isinstance(one, Item) and isinstance(one.event, UserSpoke))
+    return tuple(one.seq for one in live if saving_of(transcript, one) > 0)
 
 
 def saving_of(transcript: Transcript, item: Item) -> int:

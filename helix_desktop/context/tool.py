@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.context.image import Image
+
 Decision = Literal["once", "always", "deny"]
 ANY = "*"
 
@@ -15,7 +17,8 @@ class ToolResult(msgspec.Struct, frozen=True):
 
     `shown` is the form for the window when the tool itself pages or shortens; empty means the whole output.
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
-    `subagent` is the session of the subagent whose result this is.
+    `subagent` is the session of the subagent whose result this is. `image` says that the content is one;
+    `shown` then says in words what it is.
     """
 
     content: bytes
@@ -25,6 +28,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     shown: str = ""
     recalled: str = ""
     subagent: str = ""
+    image: Image | None = None
 
 
 class Rule(msgspec.Struct, frozen=True):

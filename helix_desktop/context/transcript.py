@@ -212,13 +212,8 @@ class Transcript(History):
         return sum(cover.event.tokens for cover in entry.covers) + label + FRAMING
 
     def _item_tokens(self, item: Item) -> int:
-        event = item.event
-        if isinstance(event, UserSpoke):
-            return item.tokens
         if item.seq in self.rewrites.masked:
-            if isinstance(event, ToolAnswered):
-                return event.marker_tokens + FRAMING
-            return event.short_tokens + FRAMING * (1 + len(event.calls))
+            return item.tokens - item.saving
         chosen = self.rewrites.forms.get(item.seq)
         return chosen.tokens + FRAMING if chosen else item.tokens
 

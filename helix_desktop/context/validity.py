@@ -70,6 +70,8 @@ def _message_problems(message: Message, waiting: list[str]) -> list[str]:
     ids = [call.id for call in message.calls]
     if len(set(ids)) != len(ids):
         found.append("two calls share an id")
+    if message.images and message.role not in ("user", "tool"):
+        found.append("images in a message of which they can be no part")
     if message.calls and message.role != "assistant":
         found.append("calls in a message that is not the assistant's")
     return found
@@ -88,10 +90,17 @@ def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
     comes before the first user message, what the assistant said last. Without a user message none is made up.
     """
     opening = [message for message in messages if message.role == "system" and message.text.strip()][:1]
-    kept = _answered([_own(message) for message in messages if message.role != "system"])
+    kept = _answered([_seen(_own(message)) for message in messages if message.role != "system"])
     first = next((n for n, message in enumerate(kept) if message.role == "user"), len(kept))
     last = next((n for n in range(len(kept), first, -1) if kept[n - 1].role != "assistant"), first)
     return (*opening, *kept[first:last])
+
+
+def _seen(message: Message) -> Message:
+    """The message with images only where they may stand."""
+    if message.images and message.role == "assistant":
+        return msgspec.structs.replace(message, images=())
+    return message
 
 
 def _own(message: Message) -> Message:

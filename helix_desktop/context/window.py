@@ -17,6 +17,7 @@ from helix_desktop.context.event import (
     UserSpoke,
 )
 from helix_desktop.context.history import FRAMING
+from helix_desktop.context.image import Image
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import Policy
@@ -100,7 +101,7 @@ class Projector:
         known = self._same.get(entry.seq)
         if known is None or known[0] != masked or known[1] is not form:
             known = self._same[entry.seq] = (masked, form, message_of(entry, transcript))
-        return known[2], transcript.shown_tokens(entry)
+        return _seen_by(frame.info, known[2], transcript.shown_tokens(entry))
 
     def _forget(self, position: int) -> None:
         """Look again at everything from a position on."""
@@ -121,7 +122,16 @@ def shown(entry: Entry, transcript: Transcript, policy: Policy, frame: Frame) ->
     """An entry as it is sent, and its tokens."""
     if isinstance(entry, Block) and isinstance(entry.event, HandoverMade):
         return _handover(transcript, policy, frame, entry.event)
-    return message_of(entry, transcript), transcript.shown_tokens(entry)
+    return _seen_by(frame.info, message_of(entry, transcript), transcript.shown_tokens(entry))
+
+
+def _seen_by(info: ModelInfo, message: Message, tokens: int) -> tuple[Message, int]:
+    """The message as a model gets it: one that sees no images gets the text that stands for them."""
+    if info.images or not message.images:
+        return message, tokens
+    told = "\n".join((message.text, *(one.marker for one in message.images)))
+    tokens -= sum(one.tokens for one in message.images)
+    return msgspec.structs.replace(message, text=told, images=()), tokens
 
 
 def project(transcript: Transcript, policy: Policy, frame: Frame) -> Window:
@@ -169,7 +179,7 @@ def message_of(entry: Entry, transcript: Transcript) -> Message:
     """An entry as it is sent. A handover's own words of the person depend on the policy: not made here."""
     match entry:
         case PinnedCopy(item=item):
-            return Message("user", _pinned_text(item, transcript))
+            return Message("user", _pinned_text(item, transcript), images=_images(item, transcript))
         case Block(event=FoldMade(text=text)):
             return Message("user", text)
         case Block(covers=covers):
@@ -177,15 +187,15 @@ def message_of(entry: Entry, transcript: Transcript) -> Message:
             return Message("user", observation.render(made, transcript))
     match entry.event:
         case UserSpoke() as said:
-            return Message("user", user_text(said))
+            text = user_text(said, entry.seq in transcript.masked)
+            return Message("user", text, images=_images(entry, transcript))
         case AssistantSpoke() as spoke:
             calls = _short_calls(spoke) if entry.seq in transcript.masked else spoke.calls
             return Message("assistant", spoke.text, calls, verbatim=spoke.verbatim)
         case ToolAnswered() as answer:
             text = output_text(entry, answer, transcript)
-            return Message(
-                "tool", text if text.strip() else NO_OUTPUT, call_id=answer.call_id, name=answer.name
-            )
+            text, seen = text if text.strip() else NO_OUTPUT, _images(entry, transcript)
+            return Message("tool", text, call_id=answer.call_id, name=answer.name, images=seen)
 
 
 def output_text(item: Item, answer: ToolAnswered, transcript: Transcript) -> str:
@@ -208,10 +218,27 @@ def _short_calls(spoke: AssistantSpoke) -> tuple[ToolCall, ...]:
     return tuple(ToolCall(one.id, one.name, short.get(one.id, one.arguments)) for one in spoke.calls)
 
 
-def user_text(said: UserSpoke) -> str:
-    """The person's words, then what they recalled, labelled."""
-    recalled = [f"[Recalled from the cache: {one.label}]\n{one.text}" for one in said.attachments]
-    return "\n\n".join(part for part in (said.text, *recalled) if part)
+def _images(item: Item, transcript: Transcript) -> tuple[Image, ...]:
+    """The images that are sent with a message: none once it is swept, or shown in another form."""
+    if item.seq in transcript.masked or item.seq in transcript.rewrites.forms:
+        return ()
+    match item.event:
+        case UserSpoke(attachments=attachments):
+            return tuple(one.image for one in attachments if one.image)
+        case ToolAnswered(images=images):
+            return images
+    return ()
+
+
+def user_text(said: UserSpoke, masked: bool = False) -> str:
+    """The person's words, then what they recalled, labelled; images as text and hash when `masked`."""
+    parts = [said.text]
+    for one in said.attachments:
+        if one.image:
+            parts.append(one.image.marker if masked else one.image.text)
+        else:
+            parts.append(f"[Recalled from the cache: {one.label}]\n{one.text}")
+    return "\n\n".join(part for part in parts if part)
 
 
 def marker_of(answer: ToolAnswered) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from helix_desktop.context.image import Image
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 
 DIALECT = "openai-chat"
@@ -18,7 +20,7 @@ def request_body(info: ModelInfo, request: Request, *, ask_usage: bool) -> bytes
     """A request as JSON. The same request gives the same bytes; no sampling parameters are sent."""
     body: dict[str, Any] = {
         "model": info.name,
-        "messages": [_message(message, info.provider) for message in request.messages],
+        "messages": _messages(request, info.provider),
         "stream": True,
     }
     if ask_usage:
@@ -45,12 +47,49 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _message(message: Message, provider: str) -> dict[str, Any]:
+def _messages(request: Request, provider: str) -> list[dict[str, Any]]:
+    """The messages; images in answers of tools follow the last of these answers, as the person's would."""
+    written: list[dict[str, Any]] = []
+    waiting: list[dict[str, Any]] = []
+    for message in request.messages:
+        if waiting and message.role != "tool":
+            written.append({"role": "user", "content": waiting})
+            waiting = []
+        if message.role == "tool":
+            waiting += _answered_images(message, request.pictures)
+        written.append(_message(message, provider, request.pictures))
+    return [*written, {"role": "user", "content": waiting}] if waiting else written
+
+
+def _message(message: Message, provider: str, pictures: Mapping[str, bytes]) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
     if message.role == "assistant":
         return _assistant(message, provider)
-    return {"role": message.role, "content": message.text}
+    if not message.images:
+        return {"role": message.role, "content": message.text}
+    parts = [_text(message.text), *(_picture(one, pictures) for one in message.images)]
+    return {"role": message.role, "content": parts}
+
+
+def _answered_images(message: Message, pictures: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    if not message.images:
+        return []
+    head = _text(f"[Image in the answer to call {message.call_id}, {message.name}]")
+    return [head, *(_picture(one, pictures) for one in message.images)]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _picture(image: Image, pictures: Mapping[str, bytes]) -> dict[str, Any]:
+    """The image itself, or the text that stands for it when its bytes could not be read."""
+    data = pictures.get(image.digest)
+    if data is None:
+        return _text(image.marker)
+    encoded = b64encode(data).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{encoded}"}}
 
 
 def _assistant(message: Message, provider: str) -> dict[str, Any]:

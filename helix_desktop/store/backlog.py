@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 from helix_desktop.store import refusals
 
@@ -20,30 +19,54 @@ class Backlog:
         self._room = asyncio.Event()
         self._items = 0
         self._bytes = 0
+        self._waiting = 0
         self._shut = False
 
-    @asynccontextmanager
-    async def place(self, size: int) -> AsyncIterator[None]:
+    def place(self, size: int) -> AbstractAsyncContextManager[None]:
         """Hold room for a write of `size` bytes. Raises StoreClosed when the store closes meanwhile."""
-        async with self._turn:
-            while not self._shut and self._full(size):
-                self._room.clear()
-                await self._room.wait()
-            if self._shut:
-                raise refusals.closed()
-            self._items += 1
-            self._bytes += size
-        try:
-            yield
-        finally:
-            self._items -= 1
-            self._bytes -= size
-            self._room.set()
+        return _Place(self, size)
+
+    async def enter(self, size: int) -> None:
+        """Take room, waiting for it. Raises StoreClosed."""
+        if self._waiting or self._full(size):
+            await self._wait(size)
+        if self._shut:
+            raise refusals.closed()
+        self._items += 1
+        self._bytes += size
+
+    def leave(self, size: int) -> None:
+        """Give room back."""
+        self._items -= 1
+        self._bytes -= size
+        self._room.set()
 
     def shut(self) -> None:
         """Nobody enters any more."""
         self._shut = True
         self._room.set()
 
+    async def _wait(self, size: int) -> None:
+        self._waiting += 1
+        try:
+            async with self._turn:
+                while not self._shut and self._full(size):
+                    self._room.clear()
+                    await self._room.wait()
+        finally:
+            self._waiting -= 1
+
     def _full(self, size: int) -> bool:
         return bool(self._items) and (self._items >= _ITEMS or self._bytes + size > _BYTES)
+
+
+class _Place(AbstractAsyncContextManager[None]):
+    # A class and not a generator: this stands around every single write.
+    def __init__(self, backlog: Backlog, size: int) -> None:
+        self._backlog, self._size = backlog, size
+
+    async def __aenter__(self) -> None:
+        await self._backlog.enter(self._size)
+
+    async def __aexit__(self, *_: object) -> None:
+        self._backlog.leave(self._size)

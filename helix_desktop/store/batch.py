@@ -59,5 +59,9 @@ class Batch:
 
     def absorb(self, other: Batch) -> None:
         """Take over the rows of a batch that was laid over this one."""
+        for key in other.early:
+            self.rows.pop(
+                key, None
+            )  # removed before, within the same write: it would go after it was written
         self.rows.update(other.rows)
         self.early.update(other.early)

@@ -77,6 +77,10 @@ class Codec:
 
     def seal(self, key: bytes, value: object) -> bytes:
         """`value` as the row of `key`. Raises ValueError for text that is not Unicode."""
+        return sealed(key, self.body(value))
+
+    def body(self, value: object) -> bytes:
+        """`value` as a row without its checksum, the same under any key. Raises ValueError as `seal` does."""
         flags = 0
         try:
             payload = msgspec.msgpack.encode(value)
@@ -86,20 +90,20 @@ class Codec:
         packed = self.compress(payload) if len(payload) > _SMALL else None
         if packed is not None:
             payload, flags = packed, flags | _ZSTD
-        body = _HEAD.pack(VERSION, flags) + payload
-        return body + _CRC.pack(_crc(key, body))
+        return _HEAD.pack(VERSION, flags) + payload
 
     def unseal(self, key: bytes, row: bytes, shape: Shape[T]) -> T:
         """The value in the row of `key`. Raises RowDamaged."""
-        body = row[: -_CRC.size]
-        if len(row) < _HEAD.size + _CRC.size or _CRC.pack(_crc(key, body)) != row[-_CRC.size :]:
+        end = len(row) - _CRC.size
+        if end < _HEAD.size or row[end:] != _CRC.pack(zlib.crc32(row[:end], zlib.crc32(key))):
             raise RowDamaged("the row's checksum does not match")
-        version, flags = _HEAD.unpack_from(body)
+        version, flags = row[0], row[1]
         if version != VERSION or flags & ~(_ZSTD | _JSON):
             raise RowDamaged(f"the row was written in format {version}.{flags}, which is not known")
-        payload = body[_HEAD.size :]
+        payload = row[_HEAD.size : end]
         return shape.read(self.decompress(payload) if flags & _ZSTD else payload, json=bool(flags & _JSON))
 
 
-def _crc(key: bytes, body: bytes) -> int:
-    return zlib.crc32(body, zlib.crc32(key))
+def sealed(key: bytes, body: bytes) -> bytes:
+    """The row of `key` that a body makes."""
+    return body + _CRC.pack(zlib.crc32(body, zlib.crc32(key)))

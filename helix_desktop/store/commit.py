@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.digest import digest_of
+from helix_desktop.context.digest import digest_of, is_digest
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.codec import CONTENT_CAP
@@ -52,13 +52,15 @@ class Commit:
         for content in self.contents:
             if len(content.data) > CONTENT_CAP:
                 raise refusals.too_large(content)
+            if not is_digest(content.digest):
+                check_match(content, digest_of(content.data))
         for digest in self.recalls:
             keys.raw(digest)
 
 
-def check_bytes(content: Content) -> None:
-    """A content must lie under its own SHA-256. Raises ValueError."""
-    if digest_of(content.data) != content.digest:
+def check_match(content: Content, digest: str) -> None:
+    """A content must lie under its own SHA-256, which is `digest`. Raises ValueError."""
+    if content.digest != digest:
         raise ValueError(f"the content given as {content.digest[:80]!r} has another SHA-256")
 
 

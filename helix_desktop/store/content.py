@@ -13,13 +13,16 @@ import msgspec
 
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of, is_digest
+from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.batch import Batch, Get
 from helix_desktop.store.codec import CONTENT_CAP, VERSION, Codec, RowDamaged
-from helix_desktop.store.commit import check_bytes
+from helix_desktop.store.commit import check_match
 from helix_desktop.store.handle import Handle, View
+from helix_desktop.store.packing import Packed, Packing
 from helix_desktop.store.quarantine import Quarantine
-from helix_desktop.store.record import Record, read_record, record_of, write_record
+from helix_desktop.store.record import Record, read_record, record_of, touch_record, write_record
+from helix_desktop.store.tombstone import read_tombstone
 
 WHOLE = 1024 * 1024  # largest content kept in one row, in bytes
 CHUNK = 512 * 1024  # bytes of content per chunk above that
@@ -43,31 +46,49 @@ class Contents:
     def __init__(self, handle: Handle, codec: Codec, quarantine: Quarantine) -> None:
         self._handle = handle
         self._codec = codec
-        self._quarantine = quarantine
+        self.quarantine = quarantine
+
+    def packing(self, content: Content) -> Packing:
+        """The slow work on a content, which another thread may begin before it is staged."""
+        return Packing(content, self._codec, WHOLE if len(content.data) <= WHOLE else CHUNK)
 
     def stage(self, batch: Batch, content: Content, at: int) -> Growth:
         """Put a content's rows into the batch, unless it is stored already and sound. Raises ValueError."""
-        check_bytes(content)
+        return self.stage_packed(batch, self.packing(content), at)
+
+    def stage_packed(self, batch: Batch, packing: Packing, at: int) -> Growth:
+        """The same for a content whose packing another thread may have begun. Raises ValueError."""
+        content = packing.content
         digest = content.digest
         try:
             old, known = read_record(batch.get, self._codec, digest), True
         except RowDamaged:
             old, known = None, False
+        buried = read_tombstone(batch.get, self._codec, digest) if old is None else None
+        if buried is not None and not buried.lifted:
+            check_match(content, packing.digest())
+            return Growth()
         if old is not None and self._sound(batch, digest):
+            check_match(content, packing.digest())
+            touch_record(batch, self._codec, digest, old, at)
             return Growth()
         created = at if old is None else old.created
         if not known:
             created = self._created(digest, at)
-        stored_size = self._put(batch, content, created)
+        stored_size = self._put(batch, packing, created)
         if old is not None:
-            write_record(batch, self._codec, digest, msgspec.structs.replace(old, stored_size=stored_size))
+            healed = msgspec.structs.replace(old, stored_size=stored_size, trashed=0)
+            write_record(batch, self._codec, digest, healed)
             growth = Growth(stored_size=stored_size - old.stored_size)
         else:
             fresh = record_of(content, stored_size, created)
-            write_record(batch, self._codec, digest, fresh if known else self._counted(digest, fresh))
+            named = not known or buried is not None
+            write_record(batch, self._codec, digest, self._counted(digest, fresh) if named else fresh)
+            if buried is not None:
+                batch.delete(keys.forgotten(digest))
             growth = Growth(1, fresh.size, stored_size) if known else Growth()
-        if not (known and old is None) and self._quarantine.holds(digest):
-            self._quarantine.release(digest)
+        if not (known and old is None) and self.quarantine.holds(digest):
+            self.quarantine.release(digest)
         return growth
 
     def read(self, view: View, digest: str) -> bytes:
@@ -86,35 +107,25 @@ class Contents:
             if digest_of(data) == digest:
                 return data
         else:
-            raise refusals.damaged(digest, why, self._quarantine.keep(digest, self._raw_rows(view, digest)))
+            raise refusals.damaged(digest, why, self.quarantine.keep(digest, self._raw_rows(view, digest)))
         if _there(view.get, keys.record(digest)):
             raise refusals.damaged(digest, "its bytes are missing")
         raise self._unknown(view, digest)
 
     def _unknown(self, view: View, digest: str) -> Exception:
-        return refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+        return missing(view, self._codec, digest)
 
-    def _put(self, batch: Batch, content: Content, created: int) -> int:
-        """Stage the bytes; the stored size."""
-        data, digest = content.data, content.digest
-        if len(data) <= WHOLE:
-            row = self._row(data, created)
-            batch.put(keys.content(digest), row)
-            return len(row)
-        stored = 0
-        count = -(-len(data) // CHUNK)
-        for number in range(count):
-            row = self._row(data[number * CHUNK : (number + 1) * CHUNK], created)
-            batch.put_early(keys.chunk(digest, number), row)
-            stored += len(row)
-        head = _HEAD.pack(VERSION, _CHUNKED, len(data), created) + _COUNT.pack(count)
-        batch.put(keys.content(digest), head)
-        return stored + len(head)
-
-    def _row(self, data: bytes, created: int) -> bytes:
-        packed = self._codec.compress(data)
-        method, payload = (_PLAIN, data) if packed is None else (_ZSTD, packed)
-        return _HEAD.pack(VERSION, method, len(data), created) + payload
+    def _put(self, batch: Batch, packing: Packing, created: int) -> int:
+        """Stage the bytes; the stored size. Raises ValueError when they have another digest."""
+        rows = [_row(piece, created) for piece in packing.take()]
+        length, digest = len(packing.content.data), packing.content.digest
+        check_match(packing.content, packing.digest())
+        if length > WHOLE:
+            for number, row in enumerate(rows):
+                batch.put_early(keys.chunk(digest, number), row)
+            rows.append(_HEAD.pack(VERSION, _CHUNKED, length, created) + _COUNT.pack(len(rows)))
+        batch.put(keys.content(digest), rows[-1])
+        return sum(map(len, rows))
 
     def _load(self, get: Get, digest: str) -> bytes | None:
         """The bytes, not yet verified; None when there is no row. Raises RowDamaged."""
@@ -138,6 +149,11 @@ class Contents:
             raise RowDamaged(f"its chunk {number} claims {length} bytes")
         return self._unpack(row, method, length)
 
+    def content_of(self, row: bytes) -> bytes:
+        """The bytes in a content or chunk row that may be damaged, unverified. Raises RowDamaged."""
+        method, length, _ = _head(row)
+        return b"" if method == _CHUNKED else self._unpack(row, method, length)
+
     def _unpack(self, row: bytes, method: int, length: int) -> bytes:
         payload = row[_HEAD.size :]
         return self._codec.decompress(payload, length) if method == _ZSTD else payload
@@ -147,18 +163,20 @@ class Contents:
         key = keys.content(digest)
         if batch.pending(key):
             return True
-        if self._quarantine.holds(digest):
+        if self.quarantine.holds(digest):
             return False
         try:
             row = self._handle.get_checked(key)
             if row is None:
                 return False
             method, length, _ = _head(row)
-            count = _count(row, length) if method == _CHUNKED else 0
-            chunks = (keys.chunk(digest, number) for number in range(count))
-            return all(_there(self._handle.get_checked, chunk) for chunk in chunks)
+            return method != _CHUNKED or self._chunks_sound(digest, _count(row, length))
         except RowDamaged:
             return False
+
+    def _chunks_sound(self, digest: str, count: int) -> bool:
+        chunks = (keys.chunk(digest, number) for number in range(count))
+        return all(_there(self._handle.get_checked, chunk) for chunk in chunks)
 
     def _created(self, digest: str, at: int) -> int:
         """When a content without a readable record was first stored, so that its index row is found again."""
@@ -185,6 +203,14 @@ class Contents:
         return rows
 
 
+def missing(view: View, codec: Codec, digest: str) -> DigestUnknown:
+    """Why a content is not there: nobody stored it, or it was forgotten. Raises RowDamaged."""
+    buried = read_tombstone(view.get, codec, digest) if is_digest(digest) else None
+    if buried is not None:
+        return refusals.forgotten(digest, buried.at, buried.successor)
+    return refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+
+
 def find(view: View, prefix: str, limit: int) -> list[str]:
     """The digests that begin with `prefix`, in order, at most `limit`. Raises ValueError, RowDamaged."""
     found: list[str] = []
@@ -193,6 +219,11 @@ def find(view: View, prefix: str, limit: int) -> list[str]:
             break
         found.append(keys.digest_in(key))
     return found
+
+
+def _row(piece: Packed, created: int) -> bytes:
+    method = _ZSTD if piece.compressed else _PLAIN
+    return _HEAD.pack(VERSION, method, piece.length, created) + piece.payload
 
 
 def _head(row: bytes) -> tuple[int, int, int]:

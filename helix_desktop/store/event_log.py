@@ -13,6 +13,7 @@ from helix_desktop.store.codec import Codec, RowDamaged, Shape
 from helix_desktop.store.commit import check_continues, check_held
 from helix_desktop.store.handle import View
 from helix_desktop.store.record import Record, change_record
+from helix_desktop.store.tombstone import is_forgotten
 
 EVENT = Shape(Recorded)
 _SEQ = Shape(int)
@@ -36,21 +37,38 @@ def stage_events(batch: Batch, codec: Codec, session: str, events: Sequence[Reco
         if isinstance(recorded.event, HandoverMade):
             batch.put(keys.handover(session, recorded.seq))
         for digest in digests_in(recorded.event):
-            _refer(batch, codec, session, recorded.seq, digest)
+            refer(batch, codec, session, recorded.seq, digest)
     key = keys.last_event(session)
     batch.put(key, codec.seal(key, events[-1].seq))
 
 
-def _refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> None:
-    held = batch.get(keys.record(digest)) is not None
+def refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> None:
+    """Say that an event names a content. Raises ValueError when that is not stored, nor forgotten."""
+    held = is_known(batch, codec, digest)
     check_held(digest, held, f"event {seq}")
     batch.put(keys.reference(digest, session, seq))
     batch.put(keys.back_reference(session, seq, digest))
     change_record(batch, codec, digest, _referred)
 
 
+def unrefer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> None:
+    """Say that an event no longer names a content."""
+    batch.delete(keys.reference(digest, session, seq))
+    batch.delete(keys.back_reference(session, seq, digest))
+    change_record(batch, codec, digest, _released)
+
+
+def is_known(batch: Batch, codec: Codec, digest: str) -> bool:
+    """Whether a content is stored, or was forgotten: then events may name it, and its bytes stay away."""
+    return batch.get(keys.record(digest)) is not None or is_forgotten(batch.get, codec, digest)
+
+
+def _released(record: Record) -> Record:
+    return msgspec.structs.replace(record, references=max(0, record.references - 1))
+
+
 def _referred(record: Record) -> Record:
-    return msgspec.structs.replace(record, references=record.references + 1)
+    return msgspec.structs.replace(record, references=record.references + 1, trashed=0)
 
 
 def read_events(view: View, codec: Codec, session: str) -> list[Recorded]:

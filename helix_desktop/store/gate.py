@@ -13,9 +13,10 @@ class Gate:
     """
 
     def __init__(self) -> None:
-        changed = threading.Condition()
+        lock = threading.Lock()
+        changed = threading.Condition(lock)
         state = _State()
-        self.shared: AbstractContextManager[None] = _Shared(changed, state)
+        self.shared: AbstractContextManager[None] = _Shared(lock, changed, state)
         self.exclusive: AbstractContextManager[None] = _Exclusive(changed, state)
 
 
@@ -28,20 +29,20 @@ class _State:
 
 
 class _Shared(AbstractContextManager[None]):
-    # A class and not a generator: this stands around every single read.
-    def __init__(self, changed: threading.Condition, state: _State) -> None:
-        self._changed, self._state = changed, state
+    # This stands around every single read: no generator, and the bare lock instead of the condition round it.
+    def __init__(self, lock: threading.Lock, changed: threading.Condition, state: _State) -> None:
+        self._lock, self._changed, self._state = lock, changed, state
 
     def __enter__(self) -> None:
-        with self._changed:
+        with self._lock:
             while self._state.taken or self._state.waiting:
                 self._changed.wait()
             self._state.users += 1
 
     def __exit__(self, *_: object) -> None:
-        with self._changed:
+        with self._lock:
             self._state.users -= 1
-            if not self._state.users:
+            if not self._state.users and self._state.waiting:
                 self._changed.notify_all()
 
 

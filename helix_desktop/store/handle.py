@@ -140,6 +140,18 @@ class Handle:
             _log.warning("A write to the store failed: %s", self._refuses)
             raise _write_failed(self._refuses) from error
 
+    def exchange(self, change: Callable[[], None]) -> None:
+        """Close the files, let `change` put others in their place, and open these; on the writer's thread.
+
+        Raises what `change` raises, StoreUnreadable.
+        """
+        with self._gate.exclusive:
+            self._shut()
+            try:
+                change()
+            finally:
+                self._db = _open(self._path)
+
     def close(self) -> None:
         """Let go of the files once nobody reads; idempotent."""
         with self._gate.exclusive:

@@ -5,7 +5,7 @@
     e session 0 seq          event                                   h session 0 seq   the event is a handover
     r digest session 0 seq   content -> event that names it          R session 0 seq digest   event -> content
     s session                summary for the list of sessions        d session         text typed and not sent
-    ! name                   schema, identity and counters
+    ! name                   schema, identity and counters       f digest            forgotten, and when
 
 Digests are 32 raw bytes, `time'` is 2^64-1 minus milliseconds, numbers are big-endian: byte order is reading
 order.
@@ -29,11 +29,13 @@ RECORDS = (b"m", b"n")
 NEWEST = (b"t", b"u")
 SUMMARIES = (b"s", b"t")
 LAST_EVENTS = (b"!last\0", b"!last\1")
+DRAFTS = (b"d", b"e")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
 SEQUENCE = b"!sequence"
 TOTALS = b"!totals"
+SCOUR = b"!scour"
 
 _LAST_TIME = 2**64 - 1
 _NUMBER = struct.Struct(">Q")
@@ -75,6 +77,17 @@ def digest_in(key: bytes) -> str:
     return key[-DIGEST_BYTES:].hex()
 
 
+def chunks_of(digest: str) -> Span:
+    """The chunk keys of one content."""
+    name = raw(digest)
+    return b"c" + name, b"c" + name + b"\xff" * (_PART.size + 1)
+
+
+def forgotten(digest: str) -> bytes:
+    """Says that a content was removed on the person's word."""
+    return b"f" + raw(digest)
+
+
 def records_of(prefix: str) -> Span:
     """The record keys of all digests that begin with `prefix`. Raises ValueError when it cannot begin one."""
     if not is_prefix(prefix):
@@ -98,15 +111,14 @@ def place_in(key: bytes) -> tuple[str, int]:
     return key[first : -_NUMBER.size - 1].decode(), seq_in(key)
 
 
-def chunks_of(digest: str) -> Span:
-    """The chunk keys of one large content, in order."""
-    name = raw(digest)
-    return b"c" + name, b"c" + name + b"\xff" * (_PART.size + 1)
-
-
 def event(session: str, seq: int) -> bytes:
     """Where an event lies."""
     return b"e" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+
+
+def session_of_event(key: bytes) -> str:
+    """The session in an event key."""
+    return key[1 : -_NUMBER.size - 1].decode()
 
 
 def events_of(session: str) -> Span:
@@ -145,6 +157,16 @@ def references_of(digest: str) -> Span:
 def back_reference(session: str, seq: int, digest: str) -> bytes:
     """Says which contents an event names."""
     return b"R" + session_bytes(session) + b"\0" + _NUMBER.pack(seq) + raw(digest)
+
+
+def session_in(key: bytes) -> str:
+    """The session in a reference key."""
+    return key[1 + DIGEST_BYTES : -_NUMBER.size - 1].decode()
+
+
+def named_by(key: bytes) -> tuple[int, str]:
+    """The seq and the digest in a back-reference key."""
+    return seq_in(key[:-DIGEST_BYTES]), digest_in(key)
 
 
 def back_references_of(session: str) -> Span:

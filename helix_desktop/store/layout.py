@@ -72,6 +72,11 @@ class Layout:
         return self.folder / "db.mend"
 
     @property
+    def old_db(self) -> Path:
+        """A LevelDB that another one has replaced, until it is deleted."""
+        return self.folder / "db.old"
+
+    @property
     def quarantine(self) -> Path:
         """Damaged rows."""
         return self.folder / "quarantine"
@@ -128,9 +133,6 @@ class Layout:
 
         Cut off before the old one is gone, it is all done again; after that the new one is adopted.
         """
-        clean = self.read_clean()
-        if clean is not None:  # the files that it names are those of the old one
-            self.write_clean(msgspec.structs.replace(clean, files={}, current=""))
         keeping.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self.new_db, ignore_errors=True)
         self.mending.rename(self.new_db)
@@ -140,5 +142,8 @@ class Layout:
 
     def adopt_new_db(self) -> None:
         """Give the new LevelDB its name. Raises OSError."""
+        clean = self.read_clean()
+        if clean is not None and clean.files:  # those of the LevelDB that was there before
+            self.write_clean(msgspec.structs.replace(clean, files={}, current=""))
         self.new_db.rename(self.db)
         sync_folder(self.folder)

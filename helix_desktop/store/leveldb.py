@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -18,19 +18,23 @@ from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
-from helix_desktop.store.content import Contents, find
+from helix_desktop.store.content import Contents, find, missing
+from helix_desktop.store.delivery import Delivery
 from helix_desktop.store.event_log import read_events
+from helix_desktop.store.forget import LevelForgetting
 from helix_desktop.store.handle import View
 from helix_desktop.store.health import LevelHealth
+from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.listing import read_page, read_sessions
 from helix_desktop.store.opening import Files, open_files
+from helix_desktop.store.packing import Helper, Packing
 from helix_desktop.store.paging import stretch
 from helix_desktop.store.quarantine import Quarantine
+from helix_desktop.store.readers import Readers
 from helix_desktop.store.record import read_record
+from helix_desktop.store.scouring import finish_scouring
 from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
-
-_READERS = 2  # threads
 
 T = TypeVar("T")
 
@@ -38,17 +42,23 @@ T = TypeVar("T")
 class LevelStore:
     """One workspace's durable memory, for one event loop. Made by `open`; must be closed."""
 
-    def __init__(self, files: Files, readers: ThreadPoolExecutor, clock: Clock) -> None:
+    def __init__(self, files: Files, readers: Readers, delivery: Delivery, clock: Clock) -> None:
         self._files = files
+        self._delivery = delivery
         self._readers = readers
         self._clock = clock
         self._codec = files.codec
         self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
+        self.forgetting = LevelForgetting(
+            *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
+        )
         self._backlog = Backlog()
         self.health = LevelHealth(files, self._contents, self._read)
+        self._helper = Helper(f"helix-store-pack-{files.layout.folder.name}", self._known)
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{files.layout.folder.name}"
-        self._writer = Writer(name, files.handle.get, _guarded(files, self._write), self._finish)
+        self._writer = Writer(name, files.handle.get, _guarded(files, self._write), self._tell, self._finish)
 
     @classmethod
     async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> LevelStore:
@@ -57,15 +67,16 @@ class LevelStore:
         A damaged one is mended as far as it can be: `health` says what became of it.
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
-        readers = ThreadPoolExecutor(_READERS, thread_name_prefix=f"helix-store-read-{folder.name}")
-        opening = readers.submit(open_files, folder, workspace, clock)
+        readers = Readers(f"helix-store-read-{folder.name}")
+        opening: Future[Files] = Future()
+        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace, clock)))
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
             opening.add_done_callback(_abandon)
-            readers.shutdown(wait=False)
+            readers.end(wait=False)
             raise
-        return cls(files, readers, clock)
+        return cls(files, readers, Delivery(asyncio.get_running_loop()), clock)
 
     async def commit(
         self,
@@ -83,9 +94,15 @@ class LevelStore:
         self._check_open()
         made = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
         made.check()
-        if not made.empty:
-            await self._put(lambda batch: stage_commit(batch, self._codec, self._contents, made), made.size)
-            self.health.alarm.healed(one.digest for one in made.contents)
+        if made.empty:
+            return
+        packings = [self._contents.packing(content) for content in made.contents]
+        await self._put(
+            lambda batch: stage_commit(batch, self._codec, self._contents, made, packings),
+            made.size,
+            packings,
+        )
+        self.health.alarm.healed(one.digest for one in made.contents)
 
     async def events(self, session: str) -> list[Recorded]:
         """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
@@ -112,7 +129,7 @@ class LevelStore:
             except RowDamaged as error:
                 raise refusals.damaged(digest, f"its record cannot be read: {error}") from error
             if record is None:
-                raise refusals.unknown(digest, lambda prefix, limit: find(view, prefix, limit))
+                raise missing(view, self._codec, digest)
             return record.entry(digest)
 
         return await self._read(ask)
@@ -160,15 +177,16 @@ class LevelStore:
         if self._ended is not None:
             raise refusals.closed()
 
-    async def _put(self, stage: Callable[[Batch], None], size: int) -> None:
+    async def _put(self, stage: Callable[[Batch], None], size: int, packings: Sequence[Packing] = ()) -> None:
         async with self._backlog.place(size):
-            job = Job(_guarded(self._files, stage), size)
-            self._writer.give(job)
-            await asyncio.wrap_future(job.done)
+            self._helper.help(packings)
+            place: asyncio.Future[None] = self._delivery.place()
+            self._writer.give(Job(_guarded(self._files, stage), size, place))
+            await place
 
     async def _read(self, ask: Callable[[View], T]) -> T:
         self._check_open()
-        return await asyncio.wrap_future(self._readers.submit(self._answer, ask))
+        return await self._readers.ask(self._delivery, lambda: self._answer(ask))
 
     def _answer(self, ask: Callable[[View], T]) -> T:
         try:
@@ -180,10 +198,23 @@ class LevelStore:
         bump_sequence(batch, self._codec)
         self._files.handle.write(batch)
 
+    def _known(self, digest: str) -> bool:
+        return self._files.handle.get(keys.record(digest)) is not None
+
+    def _tell(self, told: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
+        self._delivery.bring([(place, None, error) for place, error in told])
+
     def _finish(self) -> None:
         # On the writer's thread: reads that were asked before the close are answered first.
-        self._readers.shutdown(wait=True)
+        self._readers.end()
+        self._helper.end()
         self._files.close()
+
+
+def _opened(folder: Path, workspace: str, clock: Clock) -> Files:
+    files = open_files(folder, workspace, clock)
+    finish_scouring(files.handle, files.layout)
+    return files
 
 
 def _guarded(files: Files, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
@@ -197,6 +228,15 @@ def _guarded(files: Files, work: Callable[[Batch], None]) -> Callable[[Batch], N
             raise files.doubt(error) from error
 
     return run
+
+
+def _fulfil(opening: Future[Files], work: Callable[[], Files]) -> None:
+    if not opening.set_running_or_notify_cancel():
+        return
+    try:
+        opening.set_result(work())
+    except Exception as error:  # noqa: BLE001 - handed to whoever opens the store
+        opening.set_exception(error)
 
 
 def _abandon(opening: Future[Files]) -> None:

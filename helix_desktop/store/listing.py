@@ -22,19 +22,21 @@ def read_page(view: View, codec: Codec, asked: Stretch, limit: int) -> Page:
     entries: list[Entry] = []
     last = b""
     for key, row in view.scan(asked.span, asked.backwards):
+        entry = _entry_in(view, codec, key, row)
+        if entry is None or entry.trashed:
+            continue
         if len(entries) >= limit:
             return Page(tuple(entries), cursor_after(last))
-        entry = _entry_in(view, codec, key, row)
-        if entry is not None:
-            entries.append(entry)
+        entries.append(entry)
         last = key
     return Page(tuple(entries))
 
 
 def read_sessions(view: View, codec: Codec) -> list[SessionSummary]:
-    """All sessions, last updated first. Raises RowDamaged."""
+    """All sessions but those in the trash, last updated first. Raises RowDamaged."""
     found = [codec.unseal(key, row, SUMMARY) for key, row in view.scan(keys.SUMMARIES)]
-    return sorted(found, key=lambda one: (-one.updated, one.id))
+    listed = [one for one in found if not one.trashed]
+    return sorted(listed, key=lambda one: (-one.updated, one.id))
 
 
 def _entry_in(view: View, codec: Codec, key: bytes, row: bytes) -> Entry | None:

@@ -8,11 +8,17 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import Recorded, digests_in
+from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
-from helix_desktop.store.commit import Clock, Commit, check_bytes, check_continues, check_held, now
+from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
+from helix_desktop.store.memory_forget import MemoryForgetting
 from helix_desktop.store.memory_health import MemoryHealth
+from helix_desktop.store.memory_keep import Held, MemoryKeeper
 from helix_desktop.store.paging import cursor_after, stretch
+from helix_desktop.store.tombstone import Tombstone
 
 
 class MemoryStore:
@@ -27,6 +33,10 @@ class MemoryStore:
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, str] = {}
         self.health = MemoryHealth(self._bytes, self._check_open)
+        self._buried: dict[str, Tombstone] = {}
+        held = Held(self._bytes, self._entries, self._logs, self._summaries, self._drafts, self._buried)
+        self.keep = MemoryKeeper(held, clock, self._check_open)
+        self.forgetting = MemoryForgetting(held, clock, self._check_open)
 
     async def commit(
         self,
@@ -42,15 +52,16 @@ class MemoryStore:
         made.check()
         self._check(made)
         for content in made.contents:
-            if content.digest not in self._entries:
-                self._bytes[content.digest] = content.data
-                self._entries[content.digest] = _entry(content, made.at)
+            await self._take(content, made.at)
         for recorded in made.events:
             self._logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
-                self._change(digest, references=self._entries[digest].references + 1)
+                if digest in self._entries:
+                    self._change(digest, references=self._entries[digest].references + 1, trashed=0)
         for digest in made.recalls:
-            self._change(digest, recalls=self._entries[digest].recalls + 1, last_used=made.at)
+            if digest in self._entries:
+                times = self._entries[digest].recalls + 1
+                self._change(digest, recalls=times, last_used=made.at, trashed=0)
         if summary is not None:
             self._summaries[session] = summary
 
@@ -61,22 +72,23 @@ class MemoryStore:
         return list(self._logs.get(session, ()))
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last updated first."""
+        """All sessions but those in the trash, last updated first."""
         self._check_open()
-        return sorted(self._summaries.values(), key=lambda one: (-one.updated, one.id))
+        listed = (one for one in self._summaries.values() if not one.trashed)
+        return sorted(listed, key=lambda one: (-one.updated, one.id))
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest. Raises DigestUnknown (with near matches)."""
         self._check_open()
         if digest not in self._bytes:
-            raise refusals.unknown(digest, self._find)
+            raise self._missing(digest)
         return self._bytes[digest]
 
     async def entry(self, digest: str) -> Entry:
         """What is known of a content. Raises DigestUnknown."""
         self._check_open()
         if digest not in self._entries:
-            raise refusals.unknown(digest, self._find)
+            raise self._missing(digest)
         return self._entries[digest]
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
@@ -92,7 +104,8 @@ class MemoryStore:
         asked = stretch(cursor, limit, order, prefix)
         held = (
             keys.record(one) if prefix else keys.newest(self._entries[one].created, one)
-            for one in self._entries
+            for one, entry in self._entries.items()
+            if not entry.trashed
         )
         left = _within(sorted(held), asked.span)
         shown = (left[::-1] if asked.backwards else left)[:limit]
@@ -121,6 +134,17 @@ class MemoryStore:
         """Calls after it raise StoreClosed. Idempotent."""
         self._closed = True
 
+    async def _take(self, content: Content, at: int) -> None:
+        digest = content.digest
+        known = self._entries.get(digest)
+        if known is not None and comes_alive(known.references, known.trashed, known.last_used, at):
+            self._change(digest, trashed=0, last_used=at)
+        elif known is None and not self._is_buried(digest):
+            self._bytes[digest] = content.data
+            self._entries[digest] = _entry(content, at)
+            if self._buried.pop(digest, None):
+                self._change(digest, references=len(await self.keep.references(digest)))
+
     def _check_open(self) -> None:
         if self._closed:
             raise refusals.closed()
@@ -128,14 +152,25 @@ class MemoryStore:
     def _check(self, made: Commit) -> None:
         """Refuse before anything is changed."""
         for content in made.contents:
-            check_bytes(content)
+            check_match(content, digest_of(content.data))
         held = self._entries.keys() | {content.digest for content in made.contents}
+        held |= {digest for digest in self._buried if self._is_buried(digest)}
         check_continues(made.session, len(self._logs.get(made.session, ())), made.events)
         for recorded in made.events:
             for digest in digests_in(recorded.event):
                 check_held(digest, digest in held, f"event {recorded.seq}")
         for digest in made.recalls:
             check_held(digest, digest in held, "a recall")
+
+    def _is_buried(self, digest: str) -> bool:
+        buried = self._buried.get(digest)
+        return buried is not None and not buried.lifted
+
+    def _missing(self, digest: str) -> DigestUnknown:
+        buried = self._buried.get(digest)
+        if buried is not None:
+            return refusals.forgotten(digest, buried.at, buried.successor)
+        return refusals.unknown(digest, self._find)
 
     def _change(self, digest: str, **fields: int) -> None:
         self._entries[digest] = msgspec.structs.replace(self._entries[digest], **fields)

@@ -27,16 +27,16 @@ from helix_desktop.store.content import Contents, created_in, head_of_chunks
 from helix_desktop.store.event_log import EVENT
 from helix_desktop.store.filler import Filler
 from helix_desktop.store.handle import View
-from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.record import Record, read_record, write_record
+from helix_desktop.store.tombstone import read_tombstone
 
 
 class ContentMender:
     """Goes through the contents of a database whose logs are sound, and verifies every one."""
 
-    def __init__(self, filler: Filler, codec: Codec, contents: Contents, quarantine: Quarantine) -> None:
+    def __init__(self, filler: Filler, codec: Codec, contents: Contents) -> None:
         self._filler, self._codec = filler, codec
-        self._contents, self._quarantine = contents, quarantine
+        self._contents = contents
         self.lost: list[LostContent] = []
         self.entries = self.size = self.stored_size = 0
 
@@ -51,6 +51,11 @@ class ContentMender:
 
     def _mend(self, view: View, digest: str) -> None:
         record = read_record(view.get, self._codec, digest)
+        buried = read_tombstone(view.get, self._codec, digest)
+        if buried is not None and not (buried.lifted and record):
+            self._drop(view, digest)  # removed on the person's word: it must not come back
+            self._filler.delete(keys.record(digest))
+            return
         size = self._verified(view, digest)
         places = [keys.place_in(key) for key, _ in view.scan(keys.references_of(digest))]
         if size is None and record is None and not places:
@@ -77,8 +82,8 @@ class ContentMender:
             return None
         head, size = found
         self._filler.put(keys.content(digest), head)
-        if self._quarantine.holds(digest):
-            self._quarantine.release(digest)
+        if self._contents.quarantine.holds(digest):
+            self._contents.quarantine.release(digest)
         return size
 
     def _drop(self, view: View, digest: str) -> None:
@@ -96,7 +101,8 @@ class ContentMender:
             key = keys.event(*place)
             row = view.get(key)
             if row is not None:
-                return _record_by(self._codec.unseal(key, row, EVENT), digest, size, stored_size)
+                made = _record_by(self._codec.unseal(key, row, EVENT), digest, size, stored_size)
+                return msgspec.structs.replace(made, session=place[0])
         created = created_in(rows[0])
         return Record(created, created, size, stored_size, 0, "", "", "", "output")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
+
+from helix_desktop.store.codec import RowDamaged
 
 _log = logging.getLogger(__name__)
 
@@ -42,5 +44,42 @@ class Quarantine:
         except OSError as error:
             _log.warning("%s could not be renamed: %s", first.name, error)
 
+    def suspects(
+        self,
+        digests: Collection[str],
+        content_of: Callable[[bytes], bytes],
+        stands_in: Callable[[bytes], bool] | None,
+    ) -> list[str]:
+        """The files with a row of these contents, or with a text (None: no text is looked for).
+
+        Of a row that cannot be read nobody knows what it holds: it counts as holding the text.
+        """
+        found = []
+        for path in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
+            named = path.name.partition(".")[0] in digests
+            if named or (stands_in is not None and _may_hold(path, content_of, stands_in)):
+                found.append(path.name)
+        return found
+
+    def delete(self, name: str) -> None:
+        """Delete one file that `suspects` named."""
+        (self._folder / name).unlink(missing_ok=True)
+
+    def remove(self, digest: str) -> None:
+        """Delete whatever is kept of a content."""
+        for path in self._folder.glob(f"{digest}.*"):
+            try:
+                path.unlink()
+            except OSError as error:
+                _log.warning("%s could not be deleted: %s", path.name, error)
+
     def _first(self, digest: str) -> Path:
         return self._folder / f"{digest}.row"
+
+
+def _may_hold(path: Path, content_of: Callable[[bytes], bytes], stands_in: Callable[[bytes], bool]) -> bool:
+    try:
+        row = path.read_bytes()
+        return stands_in(row) or stands_in(content_of(row))
+    except (OSError, RowDamaged):
+        return True

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import msgspec
 
 from helix_desktop.context.content import Content, ContentKind, Entry
+from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch, Get, Puts
-from helix_desktop.store.codec import Codec, RowDamaged, Shape
+from helix_desktop.store.codec import Codec, RowDamaged, Shape, sealed
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +30,9 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
     kind: ContentKind
     recalls: int = 0
     references: int = 0
+    session: str = ""
+    pinned: bool = False
+    trashed: int = 0
 
     def entry(self, digest: str) -> Entry:
         """The record as it crosses the port."""
@@ -45,6 +49,9 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
             self.last_used,
             self.recalls,
             self.references,
+            self.session,
+            self.pinned,
+            self.trashed,
         )
 
 
@@ -75,8 +82,9 @@ def read_record(get: Get, codec: Codec, digest: str) -> Record | None:
 
 def write_record(batch: Puts, codec: Codec, digest: str, record: Record) -> None:
     """Write a record under its digest and into the index by time."""
+    body = codec.body(record)
     for key in (keys.record(digest), keys.newest(record.created, digest)):
-        batch.put(key, codec.seal(key, record))
+        batch.put(key, sealed(key, body))
 
 
 def change_record(batch: Batch, codec: Codec, digest: str, change: Callable[[Record], Record]) -> None:
@@ -88,3 +96,9 @@ def change_record(batch: Batch, codec: Codec, digest: str, change: Callable[[Rec
         return
     if record is not None:
         write_record(batch, codec, digest, change(record))
+
+
+def touch_record(batch: Batch, codec: Codec, digest: str, record: Record, at: int) -> None:
+    """Take a content that is stored again out of the trash, and let its time of grace begin anew."""
+    if comes_alive(record.references, record.trashed, record.last_used, at):
+        write_record(batch, codec, digest, msgspec.structs.replace(record, trashed=0, last_used=at))

@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import LEAST_PREFIX, is_prefix, size_text
-from helix_desktop.context.errors import ContentDamaged, ContentTooLarge, DigestUnknown, StoreClosed
+from helix_desktop.context.errors import (
+    ContentDamaged,
+    ContentForgotten,
+    ContentTooLarge,
+    DigestUnknown,
+    StoreClosed,
+)
+from helix_desktop.context.forgetting import day_of
 from helix_desktop.store.codec import CONTENT_CAP
 
 _NEAR = 5  # near matches that are listed
@@ -39,6 +46,17 @@ def unknown(digest: str, find: Callable[[str, int], list[str]]) -> DigestUnknown
         "Contents are kept per workspace, under the SHA-256 of their bytes.",
         f"Near matches: {', '.join(near)}." if near else "Search the cache for what it was about.",
         near=near,
+    )
+
+
+def forgotten(digest: str, at: int, successor: str = "") -> ContentForgotten:
+    """A digest whose content was removed on the person's word."""
+    instead = f"Without what was removed it is {successor}." if successor else "Go on without it."
+    return ContentForgotten(
+        f"The content {digest} was forgotten on the person's word on {day_of(at)}.",
+        "It held something that must not be kept.",
+        instead,
+        near=(successor,) if successor else (),
     )
 
 

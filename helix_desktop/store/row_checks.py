@@ -12,6 +12,7 @@ from helix_desktop.store.handle import View
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import RECORD, read_record
 from helix_desktop.store.staging import NUMBER, TEXT, TOTALS
+from helix_desktop.store.tombstone import TOMBSTONE
 
 
 def check_row(view: View, codec: Codec, key: bytes, row: bytes) -> None:
@@ -40,7 +41,8 @@ def _event(view: View, codec: Codec, key: bytes, row: bytes) -> None:
     if isinstance(recorded.event, HandoverMade):
         _need(view, keys.handover(session, seq), "its place among the handovers")
     for digest in digests_in(recorded.event):
-        _need(view, keys.record(digest), f"the record of {digest}, which it names")
+        if view.get(keys.forgotten(digest)) is None:
+            _need(view, keys.record(digest), f"the record of {digest}, which it names")
         _need(view, keys.reference(digest, session, seq), f"the reference from {digest}")
         _need(view, keys.back_reference(session, seq, digest), f"the reference to {digest}")
 
@@ -100,6 +102,10 @@ def _counter(view: View, codec: Codec, key: bytes, row: bytes) -> None:
         codec.unseal(key, row, NUMBER)
 
 
+def _tombstone(view: View, codec: Codec, key: bytes, row: bytes) -> None:
+    codec.unseal(key, row, TOMBSTONE)
+
+
 def _summary(view: View, codec: Codec, key: bytes, row: bytes) -> None:
     codec.unseal(key, row, SUMMARY)
 
@@ -119,6 +125,7 @@ _CHECKS: Mapping[bytes, Callable[[View, Codec, bytes, bytes], None]] = {
     b"b": _content,
     b"d": _draft,
     b"e": _event,
+    b"f": _tombstone,
     b"h": _handover,
     b"m": _record,
     b"r": _reference,

@@ -28,9 +28,16 @@ from helix_desktop.store.mend_logs import LogMender
 from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.record import RECORD
 from helix_desktop.store.staging import NUMBER, TEXT, TOTALS
+from helix_desktop.store.tombstone import TOMBSTONE
 from helix_desktop.store.versions import Version, read_versions
 
-_SHAPES: Mapping[bytes, Shape[Any]] = {b"d": TEXT, b"e": EVENT, b"m": RECORD, b"s": SUMMARY}
+_SHAPES: Mapping[bytes, Shape[Any]] = {
+    b"d": TEXT,
+    b"e": EVENT,
+    b"f": TOMBSTONE,
+    b"m": RECORD,
+    b"s": SUMMARY,
+}
 _NAMED: Mapping[bytes, Shape[Any]] = {
     keys.SCHEMA: NUMBER,
     keys.IDENTITY: TEXT,
@@ -66,6 +73,7 @@ class Salvage:
         self._db, self._target, self._codec, self._aside = db, target, codec, aside
         self._filler = Filler(target)
         self._kept = False
+        self._removed: set[str] = set()
         self.found = Salvaged()
 
     def run(self, form: Format, clean: Clean | None) -> Salvaged:
@@ -74,14 +82,15 @@ class Salvage:
             self._take(key, versions)
         self._check_identity(form)
         self._filler.flush()
-        ends = dict(clean.ends) if clean else {}
+        left = clean.ends.items() if clean else ()
+        ends = {session: seq for session, seq in left if session not in self._removed}
         for session, seq in self.found.ends.items():
             ends[session] = max(seq, ends.get(session, 0))
         logs = LogMender(self._filler, self._codec, self._aside, ends)
         self._target.read(logs.run)
         self._filler.flush()
         contents = Contents(self._target, self._codec, self._quarantine)
-        mender = ContentMender(self._filler, self._codec, contents, self._quarantine)
+        mender = ContentMender(self._filler, self._codec, contents)
         self._target.read(mender.run)
         found = self.found
         found.totals, found.events = mender.totals(logs.sessions), logs.events
@@ -104,9 +113,7 @@ class Salvage:
             if found is not None:
                 self.found.named[key] = found[1]
         elif key.startswith(keys.LAST_EVENTS[0]):
-            found = self._first_sound(versions, NUMBER)
-            if found is not None and isinstance(found[1], int):
-                self.found.ends[key[len(keys.LAST_EVENTS[0]) :].decode()] = found[1]
+            self._take_end(key[len(keys.LAST_EVENTS[0]) :].decode(errors="replace"), versions)
         elif kind in _SHAPES:
             found = self._first_sound(versions, _SHAPES[kind])
             if found is not None:
@@ -116,6 +123,13 @@ class Salvage:
         else:
             self._miss()
 
+    def _take_end(self, session: str, versions: list[Version]) -> None:
+        if versions[0].row is None:
+            self._removed.add(session)
+        found = self._first_sound(versions, NUMBER)
+        if found is not None:
+            self.found.ends[session] = found[1]
+
     def _miss(self) -> None:
         self.found.rows += 1
 
@@ -124,7 +138,7 @@ class Salvage:
             self._kept = True
             self._filler.put(version.key, version.row)
 
-    def _first_sound(self, versions: list[Version], shape: Shape[Any]) -> tuple[Version, object] | None:
+    def _first_sound(self, versions: list[Version], shape: Shape[Any]) -> tuple[Version, Any] | None:
         """The best version that is what was written, and its value; None when it was deleted or is lost."""
         for version in versions:
             if version.row is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from helix_desktop.context.content import SessionSummary, StoreTotals
@@ -10,7 +12,8 @@ from helix_desktop.store.batch import Batch, Get
 from helix_desktop.store.codec import Codec, Shape
 from helix_desktop.store.commit import Commit, check_held
 from helix_desktop.store.content import Contents, Growth
-from helix_desktop.store.event_log import stage_events
+from helix_desktop.store.event_log import is_known, stage_events
+from helix_desktop.store.packing import Packing
 from helix_desktop.store.record import Record, change_record
 
 TEXT = Shape(str)
@@ -18,12 +21,17 @@ NUMBER = Shape(int)
 TOTALS = Shape(StoreTotals)
 
 
-def stage_commit(batch: Batch, codec: Codec, contents: Contents, commit: Commit) -> None:
-    """Put everything of a commit into the batch. Raises ValueError when what is stored does not allow it."""
-    grown = [contents.stage(batch, content, commit.at) for content in commit.contents]
+def stage_commit(
+    batch: Batch, codec: Codec, contents: Contents, commit: Commit, packings: Sequence[Packing]
+) -> None:
+    """Put everything of a commit, and the packings of its contents, into the batch.
+
+    Raises ValueError when what is stored does not allow it.
+    """
+    grown = [contents.stage_packed(batch, packing, commit.at) for packing in packings]
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
-        check_held(digest, batch.get(keys.record(digest)) is not None, "a recall")
+        check_held(digest, is_known(batch, codec, digest), "a recall")
         change_record(batch, codec, digest, lambda record: _recalled(record, commit.at))
     sessions = _stage_summary(batch, codec, commit.summary)
     _count(batch, codec, grown, sessions)
@@ -56,7 +64,7 @@ def read_totals(get: Get, codec: Codec) -> StoreTotals:
 
 
 def _recalled(record: Record, at: int) -> Record:
-    return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at)
+    return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at, trashed=0)
 
 
 def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -> int:
@@ -70,13 +78,26 @@ def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -
 
 
 def _count(batch: Batch, codec: Codec, grown: list[Growth], sessions: int) -> None:
-    if not sessions and all(one == Growth() for one in grown):
-        return
+    all_of_it = Growth(
+        sum(one.entries for one in grown),
+        sum(one.size for one in grown),
+        sum(one.stored_size for one in grown),
+    )
+    if sessions or any(one != Growth() for one in grown):
+        grow_totals(batch, codec, all_of_it, sessions)
+
+
+def grow_totals(batch: Batch, codec: Codec, grown: Growth, sessions: int = 0) -> None:
+    """Add what was stored to the counts and sizes of the whole store. Raises RowDamaged."""
+    change_totals(batch, codec, grown.entries, grown.size, grown.stored_size, sessions)
+
+
+def change_totals(
+    batch: Batch, codec: Codec, entries: int = 0, size: int = 0, stored_size: int = 0, sessions: int = 0
+) -> None:
+    """Add to the counts and sizes of the whole store. Raises RowDamaged."""
     was = read_totals(batch.get, codec)
     now = StoreTotals(
-        was.entries + sum(one.entries for one in grown),
-        was.size + sum(one.size for one in grown),
-        was.stored_size + sum(one.stored_size for one in grown),
-        was.sessions + sessions,
+        was.entries + entries, was.size + size, was.stored_size + stored_size, was.sessions + sessions
     )
     batch.put(keys.TOTALS, codec.seal(keys.TOTALS, now))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from helix_desktop.store.batch import Batch, Get
 
@@ -14,34 +15,56 @@ GROUP_ITEMS = 64
 GROUP_BYTES = 4 * 1024 * 1024
 
 
+class Place(Protocol):
+    """Where a caller waits: a future of asyncio, or of concurrent.futures."""
+
+    def cancelled(self) -> bool:
+        """Whether the caller has given up."""
+        ...
+
+
+P = TypeVar("P", bound=Place)
+
+
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(Generic[P]):
     """One caller's write: `stage` fills a batch, or raises and leaves nothing; `size` is about its bytes.
 
-    `done` is set once the rows are durable. Cancelled before it is taken, the job is dropped as a whole.
+    The writer tells `place` once the rows are durable. Cancelled before it is taken, the job is dropped as a
+    whole.
     """
 
     stage: Callable[[Batch], None]
     size: int
-    done: Future[None] = field(default_factory=Future)
+    place: P
 
 
-class Writer:
+Tell = Callable[[Sequence[tuple[P, Exception | None]]], None]
+"""Tells the callers of a group, on the writer's thread, that their rows are durable, or why they are not."""
+
+
+class Writer(Generic[P]):
     """Runs jobs in the order they were given, up to 64 or about 4 MB of them in one write."""
 
     def __init__(
-        self, name: str, stored: Get, write: Callable[[Batch], None], finish: Callable[[], None]
+        self,
+        name: str,
+        stored: Get,
+        write: Callable[[Batch], None],
+        tell: Tell[P],
+        finish: Callable[[], None],
     ) -> None:
         """`write` makes a batch durable; `finish` runs last, on the same thread, when all is written."""
         self._stored = stored
         self._write = write
+        self._tell = tell
         self._finish = finish
-        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Job[P] | None] = queue.SimpleQueue()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def give(self, job: Job) -> None:
+    def give(self, job: Job[P]) -> None:
         """Queue a job; never blocks. None may be given after `end`."""
         self._queue.put(job)
 
@@ -66,9 +89,9 @@ class Writer:
         else:
             self._ended.set_result(None)
 
-    def _take(self) -> tuple[list[Job], bool]:
+    def _take(self) -> tuple[list[Job[P]], bool]:
         """Wait for a job, then take what else is queued; False when there will be no more."""
-        group: list[Job] = []
+        group: list[Job[P]] = []
         size = 0
         while len(group) < GROUP_ITEMS and size < GROUP_BYTES:
             try:
@@ -81,28 +104,25 @@ class Writer:
             size += job.size
         return group, True
 
-    def _commit(self, group: list[Job]) -> None:
+    def _commit(self, group: list[Job[P]]) -> None:
         batch = Batch(self._stored)
-        staged = [job for job in group if job.done.set_running_or_notify_cancel() and self._stage(job, batch)]
-        if not staged:
-            return
+        told: list[tuple[P, Exception | None]] = [
+            (job.place, self._stage(job, batch)) for job in group if not job.place.cancelled()
+        ]
         try:
             if batch.rows:
                 self._write(batch)
-        except Exception as error:  # noqa: BLE001 - whatever it is, every caller must hear of it, and the thread go on
-            for job in staged:
-                job.done.set_exception(error)
-        else:
-            for job in staged:
-                job.done.set_result(None)
+        except Exception as failed:  # noqa: BLE001 - whatever it is, every caller must hear of it, and the thread go on
+            told = [(place, error or failed) for place, error in told]
+        if told:
+            self._tell(told)
 
-    def _stage(self, job: Job, batch: Batch) -> bool:
+    def _stage(self, job: Job[P], batch: Batch) -> Exception | None:
         """Stage one job alone, so that its refusal leaves the rest of the group as it is."""
         own = batch.over()
         try:
             job.stage(own)
         except Exception as error:  # noqa: BLE001 - handed to the caller whose job it is
-            job.done.set_exception(error)
-            return False
+            return error
         batch.absorb(own)
-        return True
+        return None

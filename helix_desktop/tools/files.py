@@ -6,8 +6,9 @@ import asyncio
 import hashlib
 from io import BufferedReader
 
-from helix_desktop.context.digest import size_text
+from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
@@ -54,10 +55,22 @@ class ReadFile(Free):
             start = opened.file.read(_SNIFF)
             opened.file.seek(0)
             if b"\0" in start:
-                return _described(opened, start)
+                return _pictured(opened) or _described(opened, start)
             if given.start_line is None and given.end_line is None:
                 return _whole(opened)
             return _range(opened, given.start_line or 1, given.end_line)
+
+
+def _pictured(opened: Opened) -> ToolResult | None:
+    """The file as an image that a model may be sent; None when it is none, or too large for one."""
+    if opened.stamp.size > LARGEST:
+        return None
+    data = opened.file.read(LARGEST + 1)
+    opened.file.seek(0)
+    image = image_of(data, digest_of(data), opened.rel) if len(data) <= LARGEST else None
+    if image is None:
+        return None
+    return ToolResult(data, target=opened.rel, shown=f"{opened.rel}: {image.about}.", image=image)
 
 
 def _described(opened: Opened, start: bytes) -> ToolResult:

@@ -16,6 +16,7 @@ from helix_desktop.context.content import Entry, StoreTotals
 from helix_desktop.context.content import Page as EntryPage
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import StoreError, ToolError
+from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
@@ -78,10 +79,14 @@ class RecallCachedContent(Free):
             data, entry = await self._cache.get(digest), await self._cache.entry(digest)
         except StoreError as error:
             raise ToolError(error.what, error.why, error.fix) from error
+        about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
+        image = image_of(data, digest, entry.target) if len(data) <= LARGEST else None
+        if image is not None:
+            shown = f"{_name(entry)}: {image.about}."
+            return ToolResult(data, target=about, shown=shown, recalled=digest, image=image)
         lines = await asyncio.to_thread(lambda: lines_of(data.decode(errors="replace")))
         choose = self._matches if given.pattern else self._lines
         shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
-        about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
         return ToolResult(data, target=about, shown=shown, recalled=digest)
 
     async def _resolve(self, said: str) -> str:

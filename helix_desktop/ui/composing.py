@@ -9,10 +9,12 @@ from PySide6.QtCore import QObject, QTimer
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import Happened, TurnChanged, Update
-from helix_desktop.context.errors import HelixError, StoreError
+from helix_desktop.context.errors import HelixError, InputUnusable, StoreError
 from helix_desktop.context.event import Attachment, MessageQueued, Recorded, UserSpoke
+from helix_desktop.ui.chat.brought import SUFFIXES, Brought
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.from_events import model_name
+from helix_desktop.ui.dialogs import pick_open_files
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.intents import Intents
 
@@ -41,6 +43,8 @@ class Composing(QObject):
         composer.text_paused.connect(self._paused)
         composer.text_changed.connect(lambda _: self._count.start())
         composer.attachment_removed.connect(self._detach)
+        composer.images_brought.connect(self._bring)
+        composer.images_wanted.connect(lambda: intents.start(self._choose_images(), "choose images"))
 
     async def show(self, room: Room | None, conversation: Conversation | None) -> None:
         """Put the draft of a conversation into the composer; the former one's is kept.
@@ -102,14 +106,40 @@ class Composing(QObject):
 
     def attach(self, attachment: Attachment) -> None:
         """Let recalled content go along with the next message."""
-        if self._conversation is None:
-            return
-        held = self._attached.setdefault(self._conversation.session.id, [])
+        if self._conversation is not None:
+            self._hold(self._conversation, attachment)
+
+    def _hold(self, conversation: Conversation, attachment: Attachment) -> None:
+        held = self._attached.setdefault(conversation.session.id, [])
         if all(_key(one) != _key(attachment) for one in held):
             held.append(attachment)
+        if conversation is not self._conversation:
+            return
         self._show_attached()
         self._count.start()
         self.composer.editor.setFocus()
+
+    def _bring(self, images: list[Brought]) -> None:
+        """Let images go along with the next message of the conversation on screen."""
+        room, conversation = self._room, self._conversation
+        if room is not None and conversation is not None and not room.reading:
+            self._intents.start(self._attach_images(room, conversation, images), "attach images")
+
+    async def _choose_images(self) -> None:
+        patterns = " ".join(f"*{suffix}" for suffix in sorted(SUFFIXES))
+        paths = await pick_open_files(self.composer, "Attach images", f"Images ({patterns})")
+        self._bring([Brought(path.name, path) for path in paths])
+
+    async def _attach_images(self, room: Room, conversation: Conversation, images: list[Brought]) -> None:
+        for one in images:
+            try:
+                data = await asyncio.to_thread(one.read)
+            except OSError as error:
+                raise InputUnusable(
+                    f"{one.label} could not be read.", f"{error.strerror or error}.", "Check the file."
+                ) from error
+            attachment = await room.attach_image(conversation.session.id, data, one.label)
+            self._hold(conversation, attachment)
 
     def _detach(self, key: str) -> None:
         if self._conversation is not None:
@@ -123,8 +153,8 @@ class Composing(QObject):
         return self._attached.get(self._conversation.session.id, []) if self._conversation else []
 
     def _show_attached(self) -> None:
-        chips = [(_key(one), f"{one.label} · {tokens_text(one.tokens)} tokens") for one in self._held()]
-        self.composer.set_attachments(chips)
+        sees = self._conversation is not None and self._conversation.model.images
+        self.composer.set_attachments([(_key(one), attached_text(one, sees)) for one in self._held()])
 
     async def _estimate(self) -> None:
         text, room, conversation = self.composer.text(), self._room, self._conversation
@@ -176,6 +206,13 @@ async def _keep(room: Room | None, conversation: Conversation | None, text: str)
 
 def _key(one: Attachment) -> str:
     return f"{one.digest}:{one.label}"
+
+
+def attached_text(one: Attachment, sees: bool) -> str:
+    """What a chip says: name and price; of an image that the model cannot see, that it gets its name only."""
+    if one.image and not sees:
+        return f"{one.label} · the model sees no images"
+    return f"{one.label} · {tokens_text(one.tokens)} tokens"
 
 
 def _price(tokens: int, free: int) -> str:

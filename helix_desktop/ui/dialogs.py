@@ -147,6 +147,13 @@ async def pick_folder(parent: QWidget, title: str, start: Path | None = None) ->
     return Path(names[0]) if chosen and names else None
 
 
+async def pick_open_files(parent: QWidget, title: str, kinds: str) -> list[Path]:
+    """Ask for existing files, `kinds` as Qt filters them; none when the person changes their mind."""
+    dialog = QFileDialog(parent, title, "", kinds)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+    return [Path(one) for one in dialog.selectedFiles()] if await finished(dialog) else []
+
+
 async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
     """Let the user choose where to save a file, with a name to start from; None when cancelled.
 

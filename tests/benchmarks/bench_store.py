@@ -1,18 +1,23 @@
-"""The durable store against raw LevelDB and raw SHA-256, on the same payloads in the same run.
+"""The durable store against other databases and plain SHA-256, on the same payloads in the same run.
 
-Run as a script for a table, or with `torture 100` to kill a writing process a hundred times. Payloads are
-slices of Python's own library, log-normal around 8 KB. Both sides of a ratio take turns and its median over
-the rounds counts, so that a noisy machine is noisy to both. What a synced put costs is printed too: where a
-disk takes it in a tenth of a millisecond, the ratios to raw LevelDB measure SHA-256, zstd and the way to
-another thread instead of the disk.
+Payloads are outputs of tools (tests/support/tool_outputs.py). All sides put the same bytes under the same
+keys and sync every write. The peers keep the bytes as they are, on the calling thread; the store hashes,
+packs, indexes and verifies them on threads of its own. Both sides of a ratio take turns and its median over
+the rounds counts, so that a noisy machine is noisy to both. Where the disk takes a synced put in a tenth of a
+millisecond the ratios measure SHA-256, zstd and the way to another thread; so with a C compiler there are
+also ratios on a disk that is slowed down by 2 ms a sync. As a script, `bench_store.py torture 100` kills a
+writing process a hundred times.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import random
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,9 +25,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-
-import plyvel
-import zstandard
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -32,27 +34,34 @@ from helix_desktop.store.content import Contents
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.opening import Files, open_files
 from helix_desktop.store.quarantine import Quarantine
+from tests.support.disk_peers import Peer, RawLevelDb, peers
 from tests.support.store_killing import check_acknowledged, check_rows_agree, kill_a_writer
 from tests.support.store_making import WORKSPACE
+from tests.support.tool_outputs import tool_outputs
 
 ROUNDS = 9
 PER_ROUND = 192
 ENTRIES = 10_000
+PRODUCERS = 32
+SLOWER_US = 2_000
+GROUPS = {1: ">= 0.80", 16: ">= 0.75", 64: ">= 0.50"}
+
+SLOW_SYNC = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int slow(const char *name, int fd) {
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+    usleep(atoi(getenv("HELIX_BENCH_SLOWER_US")));
+    return real(fd);
+}
+int fdatasync(int fd) { return slow("fdatasync", fd); }
+int fsync(int fd) { return slow("fsync", fd); }
+"""
 
 Figure = tuple[str, float, str]
 Work = Callable[[], Awaitable[object]]
-Store = Callable[[plyvel.DB, list[Content], int], Awaitable[object]]
-
-
-def payloads(seed: int) -> Iterator[bytes]:
-    """Code as an agent reads it, each with a line of its own so that none is stored already."""
-    library = Path(statistics.__file__).parent
-    pool = b"\n".join(path.read_bytes() for path in sorted(library.glob("*.py")))
-    rnd = random.Random(seed)
-    for number in range(10**9):
-        size = int(min(200_000, max(1024, rnd.lognormvariate(9.0, 1.2))))
-        at = rnd.randrange(len(pool) - size)
-        yield b"$ read --call %d.%d\n" % (seed, number) + pool[at : at + size]
 
 
 def some(source: Iterator[bytes], count: int = PER_ROUND) -> list[Content]:
@@ -70,23 +79,10 @@ async def seconds(work: Work) -> float:
     return time.perf_counter() - start
 
 
-async def raw_batches(db: plyvel.DB, made: list[Content], size: int) -> None:
-    """Synced writes of `size` values as they are."""
+async def peer_writes(peer: Peer, made: list[Content], size: int) -> None:
+    """Synced writes of `size` values, one after the other."""
     for at in range(0, len(made), size):
-        batch = db.write_batch(sync=True)
-        for one in made[at : at + size]:
-            batch.put(bytes.fromhex(one.digest), one.data)
-        batch.write()
-
-
-async def addressed_batches(db: plyvel.DB, made: list[Content], size: int) -> None:
-    """The least that keeping promises takes: SHA-256, zstd, synced writes."""
-    pack = zstandard.ZstdCompressor(level=1)
-    for at in range(0, len(made), size):
-        batch = db.write_batch(sync=True)
-        for one in made[at : at + size]:
-            batch.put(bytes.fromhex(digest_of(one.data)), pack.compress(one.data))
-        batch.write()
+        peer.write(made[at : at + size])
 
 
 async def commits(store: LevelStore, made: list[Content], size: int) -> None:
@@ -95,15 +91,21 @@ async def commits(store: LevelStore, made: list[Content], size: int) -> None:
         await store.commit("s", contents=made[at : at + size])
 
 
-async def producers(store: LevelStore, made: list[Content], size: int, count: int) -> None:
-    """Many callers at once, each with `size` contents at a time."""
-    await asyncio.gather(*(commits(store, made[start::count], size) for start in range(count)))
+async def producers(store: LevelStore, made: list[Content], count: int = PRODUCERS) -> None:
+    """Many callers at once, each with one content at a time."""
+    await asyncio.gather(*(commits(store, made[start::count], 1) for start in range(count)))
 
 
 async def hashes(made: list[Content]) -> None:
     """SHA-256 of every payload."""
     for one in made:
         digest_of(one.data)
+
+
+async def peer_reads(peer: Peer, made: list[Content]) -> None:
+    """Every payload."""
+    for one in made:
+        peer.read(one.digest)
 
 
 async def reads(store: LevelStore, made: list[Content]) -> None:
@@ -136,105 +138,150 @@ async def ratio(pairs: list[tuple[Work, Work]]) -> float:
     return statistics.median(found)
 
 
-async def writing(store: LevelStore, db: plyvel.DB) -> list[Figure]:
-    """Durable writes, alone, in groups and from many callers."""
-    source = payloads(1)
+async def writing(store: LevelStore, others: list[Peer]) -> list[Figure]:
+    """Durable writes, alone, in groups and from many callers; the targets are against raw LevelDB."""
+    source = tool_outputs(1)
+    alone = [await seconds(partial(peer_writes, others[0], some(source), 1)) for _ in range(3)]
+    figures = [("one raw synced put, ms", statistics.median(alone) / PER_ROUND * 1000, "what the disk takes")]
+    for size, target in GROUPS.items():
+        for peer in others:
+            pairs: list[tuple[Work, Work]] = [
+                (partial(peer_writes, peer, some(source), size), partial(commits, store, some(source), size))
+                for _ in range(ROUNDS)
+            ]
+            name = f"{'durable put' if size == 1 else f'group of {size}'} / {peer.name}"
+            figures.append((name, await ratio(pairs), target if peer is others[0] else "one thread, inline"))
+    against_raw: list[tuple[Work, Work]] = [
+        (partial(peer_writes, others[0], some(source), 1), partial(producers, store, some(source)))
+        for _ in range(ROUNDS)
+    ]
+    against_own: list[tuple[Work, Work]] = [
+        (partial(commits, store, some(source), 1), partial(producers, store, some(source)))
+        for _ in range(ROUNDS)
+    ]
+    figures.append((f"{PRODUCERS} producers / raw synced puts", await ratio(against_raw), ">= 10"))
+    figures.append((f"{PRODUCERS} producers / our puts one by one", await ratio(against_own), ""))
+    return figures
 
-    def against(base: Store, size: int, callers: int = 1) -> list[tuple[Work, Work]]:
-        return [
-            (partial(base, db, some(source), size), partial(producers, store, some(source), size, callers))
-            for _ in range(ROUNDS)
-        ]
 
-    known = some(source)
-    alone = [await seconds(partial(raw_batches, db, some(source), 1)) for _ in range(3)]
+async def writing_again(store: LevelStore) -> list[Figure]:
+    """Puts of what is stored."""
+    known = some(tool_outputs(4))
     await commits(store, known, 16)
-    again: list[tuple[Work, Work]] = [(partial(hashes, known), partial(commits, store, known, 16))] * ROUNDS
+    pairs: list[tuple[Work, Work]] = [(partial(hashes, known), partial(commits, store, known, 16))] * ROUNDS
+    return [("put of existing content / SHA-256", await ratio(pairs), ">= 0.70")]
+
+
+async def stalls(store: LevelStore) -> list[Figure]:
+    """How late the event loop comes back to a task while many callers write."""
+    late: list[float] = []
+    over = asyncio.Event()
+
+    async def beat() -> None:
+        while not over.is_set():
+            start = time.perf_counter()
+            await asyncio.sleep(0.001)
+            late.append((time.perf_counter() - start) * 1000 - 1)
+
+    async def write() -> None:
+        source = tool_outputs(5)
+        for _ in range(ROUNDS):
+            await producers(store, await asyncio.to_thread(some, source))
+        over.set()
+
+    await asyncio.gather(beat(), write())
     return [
-        ("one raw synced put, ms", statistics.median(alone) / PER_ROUND * 1000, "what the disk takes"),
-        ("durable put / raw synced put", await ratio(against(raw_batches, 1)), ">= 0.80"),
-        (
-            "durable put / raw put with SHA-256 and zstd",
-            await ratio(against(addressed_batches, 1)),
-            ">= 0.80",
-        ),
-        ("group of 16 / raw synced batch", await ratio(against(raw_batches, 16)), ">= 0.75"),
-        (
-            "group of 16 / raw batch with SHA-256 and zstd",
-            await ratio(against(addressed_batches, 16)),
-            ">= 0.75",
-        ),
-        ("group of 64 / raw synced batch", await ratio(against(raw_batches, 64)), ">= 0.50"),
-        ("32 producers / raw synced puts", await ratio(against(raw_batches, 1, 32)), ">= 10"),
-        ("put of existing content / SHA-256", await ratio(again), ">= 0.70"),
+        ("event loop comes late while they write, p99 ms", statistics.quantiles(late, n=100)[98], "<= 10")
     ]
 
 
 async def reading(folder: Path) -> list[Figure]:
-    """Verified reads, pages and opening, at ENTRIES entries."""
-    store = await LevelStore.open(folder, WORKSPACE)
-    made = some(payloads(2), ENTRIES)
-    await commits(store, made, 64)
+    """Verified reads, and room on the disk, at ENTRIES entries."""
+    store = await LevelStore.open(folder / "ours", WORKSPACE)
+    made = some(tool_outputs(2), ENTRIES)
+    others = peers(folder)
+    for at in range(0, ENTRIES, 64):
+        await store.commit("s", contents=made[at : at + 64])
+        for peer in others:
+            peer.write(made[at : at + 64])
     await store.close()
-    size = sum(len(one.data) for one in made)
-    stored = sum(path.stat().st_size for path in (folder / "db").iterdir())
-    opened = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        store = await LevelStore.open(folder, WORKSPACE)
-        opened.append((time.perf_counter() - start) * 1000)
-        await store.close()
+    stored = sum(path.stat().st_size for path in (folder / "ours" / "db").iterdir())
     sample = random.Random(3).sample(made, 1000)
     raw = partial(hashes, sample)
-    files = open_files(folder, WORKSPACE)
+    files = open_files(folder / "ours", WORKSPACE)
     inside = await ratio([(raw, partial(reads_inside, files, sample))] * ROUNDS)
+    alone = [await seconds(partial(reads_inside, files, [one])) * 1000 for one in sample]
     files.close()
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelStore.open(folder / "ours", WORKSPACE)
     single = [await seconds(partial(store.get, one.digest)) * 1000 for one in sample]
-    pages = [await seconds(store.page) * 1000 for _ in range(100)]
-    middle = (await store.page(limit=ENTRIES // 2)).cursor
-    deep = [await seconds(partial(store.page, middle)) * 1000 for _ in range(100)]
+    hashed = [await seconds(partial(hashes, [one])) * 1000 for one in sample]
+
+    async def per(base: Work, ours: Work) -> float:
+        return await ratio([(base, ours)] * ROUNDS)
+
+    one_by_one, at_once = partial(reads, store, sample), partial(reads_at_once, store, sample)
     figures = [
+        ("SHA-256 of one content, p50 ms", statistics.median(hashed), "the floor of a verified read"),
         ("verified read / SHA-256, in the reader", inside, ">= 0.25"),
-        (
-            "verified read / SHA-256, one by one",
-            await ratio([(raw, partial(reads, store, sample))] * ROUNDS),
-            ">= 0.25",
-        ),
-        (
-            "verified read / SHA-256, at once",
-            await ratio([(raw, partial(reads_at_once, store, sample))] * ROUNDS),
-            ">= 0.25",
-        ),
-        ("verified read, p50 ms", statistics.median(single), "<= 0.05"),
-        ("newest page of 200 at 10k, ms", statistics.median(pages), "<= 1"),
-        ("page of 200 at depth 5k, ms", statistics.median(deep), "<= 1"),
-        ("clean open at 10k, ms", statistics.median(opened), "<= 300"),
-        ("disk / raw bytes", stored / size, "<= 0.30"),
+        ("verified read / SHA-256, one by one", await per(raw, one_by_one), ">= 0.25"),
+        ("verified read / SHA-256, at once", await per(raw, at_once), ">= 0.25"),
+        ("verified read in the reader, p50 ms", statistics.median(alone), "<= 0.05"),
+        ("verified read through the event loop, p50 ms", statistics.median(single), "<= 0.05"),
     ]
+    for peer in others:
+        said = "verified" if peer is others[1] else "unchecked"
+        figures.append(
+            (f"verified read / {peer.name}", await per(partial(peer_reads, peer, sample), one_by_one), said)
+        )
+        peer.close()
+    figures.append(("disk / raw bytes", stored / sum(len(one.data) for one in made), "<= 0.30"))
     await store.close()
     return figures
 
 
 async def measure(folder: Path) -> list[Figure]:
-    """All figures."""
-    db = plyvel.DB(
-        str(folder / "raw"), create_if_missing=True, compression=None, write_buffer_size=16 * 1024 * 1024
-    )
-    store = await LevelStore.open(folder / "ours", WORKSPACE)
+    """All figures on the disk as it is."""
+    store, others = await LevelStore.open(folder / "ours", WORKSPACE), peers(folder)
     try:
-        written = await writing(store, db)
+        figures = await writing(store, others) + await writing_again(store) + await stalls(store)
     finally:
         await store.close()
-        db.close()
-    return written + await reading(folder / "read")
+        for peer in others:
+            peer.close()
+    (folder / "read").mkdir()
+    return figures + await reading(folder / "read")
+
+
+async def measure_slowly(folder: Path) -> list[Figure]:
+    """What writing is like on a slow disk."""
+    store, raw = await LevelStore.open(folder / "ours", WORKSPACE), RawLevelDb(folder / "raw")
+    try:
+        return await writing(store, [raw])
+    finally:
+        await store.close()
+        raw.close()
+
+
+def slowed(folder: Path) -> list[Figure]:
+    """The figures of `measure_slowly` from a process whose syncs take longer; none without a C compiler."""
+    compiler = shutil.which("cc")
+    if sys.platform != "linux" or compiler is None:
+        return []
+    source, shim, answer = folder / "slow.c", folder / "slow.so", folder / "slow.json"
+    source.write_text(SLOW_SYNC, encoding="utf-8")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"], check=True)
+    environ = os.environ | {"LD_PRELOAD": str(shim), "HELIX_BENCH_SLOWER_US": str(SLOWER_US)}
+    subprocess.run([sys.executable, __file__, "slow", str(folder), str(answer)], env=environ, check=True)
+    figures = json.loads(answer.read_text(encoding="utf-8"))
+    return [(f"slow disk: {name}", figure, unit) for name, figure, unit in figures]
 
 
 def main() -> list[Figure]:
-    """Name, value and target of each figure; takes about a minute."""
+    """Name, value and target of each figure; takes about two minutes."""
     folder = Path(tempfile.mkdtemp(prefix="bench-store-"))
     try:
-        return asyncio.run(measure(folder))
+        (folder / "slow").mkdir()
+        return asyncio.run(measure(folder)) + slowed(folder / "slow")
     finally:
         shutil.rmtree(folder)
 
@@ -256,9 +303,14 @@ async def torture(rounds: int) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["slow"]:
+        Path(sys.argv[3]).write_text(
+            json.dumps(asyncio.run(measure_slowly(Path(sys.argv[2])))), encoding="utf-8"
+        )
+        sys.exit()
     if sys.argv[1:2] == ["torture"]:
         kills = int(sys.argv[2])
         sys.stdout.write(f"{kills} kills, {asyncio.run(torture(kills))} acknowledged commits, none lost\n")
         sys.exit()
     for name, value, target in main():
-        sys.stdout.write(f"{name:50s} {value:8.2f}   {target}\n")
+        sys.stdout.write(f"{name:55s} {value:8.2f}   {target}\n")

@@ -144,8 +144,9 @@ class Rig:
         policy: Policy | None = None,
         store: GatedStore | None = None,
         approver: Approver | None = None,
+        tools: ToldTools | None = None,
     ) -> None:
-        self.model, self.tools, self.rules, self.clock = model, ToldTools(), Rules(), SteppedClock()
+        self.model, self.tools, self.rules, self.clock = model, tools or ToldTools(), Rules(), SteppedClock()
         self.store = store or GatedStore()
         self.updates: list[Update] = []
         self._approver = approver

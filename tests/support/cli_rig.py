@@ -75,6 +75,7 @@ class Cli:
         *words: str | bytes | Path,
         stdout: int = asyncio.subprocess.PIPE,
         environ: Mapping[str, str] | None = None,
+        stdin: int = asyncio.subprocess.DEVNULL,
     ) -> asyncio.subprocess.Process:
         """Begin a command; the caller waits for its end."""
         own = {"PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(self.data)}
@@ -82,7 +83,7 @@ class Cli:
             *(sys.executable, "-m", "helix_desktop", *words),
             cwd=self.folder,
             env={**os.environ, **own, **(environ or {})},
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=stdin,
             stdout=stdout,
             stderr=asyncio.subprocess.PIPE,
         )
@@ -90,6 +91,10 @@ class Cli:
     async def __call__(self, *words: str | bytes | Path, **environ: str) -> Ran:
         """Run a command to its end."""
         return await ended(await self.start(*words, environ=environ))
+
+    async def piped(self, typed: bytes, *words: str) -> Ran:
+        """Run a command that reads these bytes from its standard input."""
+        return await ended(await self.start(*words, stdin=asyncio.subprocess.PIPE), typed)
 
     async def run(self, message: str, *words: str, **environ: str) -> Ran:
         """One turn in the project."""
@@ -101,11 +106,11 @@ class Cli:
         return await self.run(message, *server, *words, **environ)
 
 
-async def ended(process: asyncio.subprocess.Process) -> Ran:
+async def ended(process: asyncio.subprocess.Process, typed: bytes | None = None) -> Ran:
     """Wait for the end of a command, for so long; kills one that hangs."""
     try:
         async with asyncio.timeout(LONGEST_S):
-            out, err = await process.communicate()
+            out, err = await process.communicate(typed)
     except TimeoutError:
         process.kill()
         await process.wait()

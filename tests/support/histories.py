@@ -11,10 +11,12 @@ import msgspec
 from hypothesis import strategies as st
 
 from helix_desktop.context.event import Form, HandoverFailed, SessionRenamed
+from helix_desktop.context.image import Image
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.policy import PROFILES, Policy
 from tests.support import rewriting
 from tests.support.maker import MODEL, TOOLS, Maker, Sent, tokens
+from tests.support.picturing import answer_bytes, pictured
 
 __all__ = [
     "MODEL",
@@ -50,6 +52,7 @@ NASTY = (
     "ends\rin\u2028many\x0buser: ways\x85did: all\r\n",
 )
 _BLANK = ("", " \n ")
+_BINARY = (b"\x7fELF\0\0\xff\xfe data", b"text and \xc3( no text\n", "\ufffd is text".encode(), b"\0" * 40)
 _PART = "def f():\n    return 'ab \\u00e9 cd'  # a line of a file\n"
 
 
@@ -101,8 +104,18 @@ class Dice:
 
 
 def _user(maker: Maker, dice: Dice) -> None:
-    """The person speaks, now and then with something recalled."""
-    maker.user(dice.words(), dice.words() * 5 if dice.number(9) == 0 else "")
+    """The person speaks, now and then with something recalled, or with nothing but an image."""
+    match dice.number(9):
+        case 0:
+            maker.user(dice.words(), dice.words() * 5)
+        case 1:
+            maker.user(dice.one_of(("", *NASTY)), image=_image(maker, dice))
+        case _:
+            maker.user(dice.words())
+
+
+def _image(maker: Maker, dice: Dice) -> Image:
+    return pictured(maker, *dice.one_of(((1, 1), (200, 100), (1_000, 700))))
 
 
 def _step(maker: Maker, dice: Dice, calls: int | Sequence[ToolCall] | None = None) -> None:
@@ -117,7 +130,14 @@ def _answer(maker: Maker, dice: Dice) -> None:
     """One of the open calls ends, small or large, well or not, in any form."""
     if not maker.transcript.open_calls:
         _step(maker, dice, 1 + dice.number(3))
-    maker.answer(dice.number(9), dice.output(), dice.number(9) > 1, dice.one_of(_FORMS))
+    match dice.number(11):
+        case 0:
+            image = _image(maker, dice)
+            answer_bytes(maker, dice.number(9), maker.contents[image.digest], image)
+        case 1:
+            answer_bytes(maker, dice.number(9), dice.one_of(_BINARY) * (1 + dice.number(40)))
+        case _:
+            maker.answer(dice.number(9), dice.output(), dice.number(9) > 1, dice.one_of(_FORMS))
 
 
 def _work(maker: Maker, dice: Dice) -> None:
@@ -217,6 +237,7 @@ _ACTIONS: dict[str, Callable[[Maker, Dice], object]] = {
     "fail": lambda maker, _: maker.end("failed"),
     "rename": lambda maker, dice: maker.record(SessionRenamed(dice.words())),
     "sweep": lambda maker, dice: rewriting.sweep_all(maker, dice.number(2)),
+    "sweep_images": lambda maker, dice: rewriting.sweep_images(maker, bool(dice.number(1))),
     "fold": lambda maker, _: rewriting.fold(maker),
     "truncate": lambda maker, _: rewriting.truncate(maker),
     "observe": _observe,
@@ -236,6 +257,7 @@ TALK = ("user", "step", "answer", "work", "turn", "write", "recall")
 WORK = (*TALK, "stop", "fail", "crash", "rename", "pause")
 REWRITES = (
     "sweep",
+    "sweep_images",
     "fold",
     "truncate",
     "observe",

@@ -39,6 +39,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, render
+from helix_desktop.context.image import Image
 from helix_desktop.context.index import index_over
 from helix_desktop.context.intake import preview
 from helix_desktop.context.ledger import ledger_of
@@ -51,7 +52,7 @@ from helix_desktop.context.window import Frame, Window, marker_of, project
 from helix_desktop.store.memory import MemoryStore
 from tests.support.scripted_model import ScriptedModel, said
 
-MODEL = ModelInfo("test", "small", window=4_000, reserve=200)
+MODEL = ModelInfo("test", "small", window=4_000, reserve=200, images=True)
 RECALL = "recall_cached_content"
 TOOLS = ("read_file", "run_command", "search_text", "write_file", "list_directory")
 T = TypeVar("T")
@@ -167,12 +168,16 @@ class Maker:
         """What would be sent now."""
         return project(self.transcript, self.policy, self.frame)
 
-    def user(self, text: str, attached: str = "") -> None:
+    def user(self, text: str, attached: str = "", image: Image | None = None) -> None:
         """The person speaks: a new turn, or a queued message while one runs."""
         attachments: tuple[Attachment, ...] = ()
         if attached:
             digest = self.store(attached)
             attachments = (Attachment(digest, "a\nlabel", attached, tokens(attached), len(attached)),)
+        if image:
+            count = image.tokens + tokens(image.text)
+            about = Attachment(image.digest, image.label, "", count, image.size, image, tokens(image.marker))
+            attachments = (*attachments, about)
         if self.transcript.turn_open:
             self.record(MessageQueued(text, attachments))
             return
@@ -216,7 +221,7 @@ class Maker:
             return
         call = waiting[which % len(waiting)]
         digest = self.store(text)
-        shown = shown_as(self, text, form)
+        shown = shown_as(text, digest, form)
         answer = ToolAnswered(
             call_id=call.id,
             name=call.name,
@@ -352,9 +357,8 @@ def spoken(maker: Maker, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpo
     )
 
 
-def shown_as(maker: Maker, text: str, form: Form) -> str:
-    """An output in one of its forms, the whole of it stored."""
-    digest = maker.store(text)
+def shown_as(text: str, digest: str, form: Form) -> str:
+    """A stored output in one of its forms."""
     match form:
         case "full":
             return text

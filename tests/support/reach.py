@@ -113,7 +113,11 @@ def lost(maker: Maker, window: Window | None = None) -> list[str]:
                 masked = item.seq in maker.transcript.masked or item.seq not in standing
                 wanted = {one for short in spoke.short for one in short.digests} if masked else set()
                 missing += [f"argument e{item.seq}" for one in wanted if one not in found.digests]
-            case UserSpoke() as said if item.seq not in standing:
+            case UserSpoke(attachments=attachments) if item.seq in standing:
+                shown_or_named = found.digests | whole
+                pictures = {one.digest for one in attachments if one.image}
+                missing += [f"image e{item.seq}" for one in pictures if one not in shown_or_named]
+            case UserSpoke() as said:
                 if found.words.get((item.seq, "user:")) != [said.text]:
                     missing.append(f"words e{item.seq}")
                 attached = {one.digest for one in said.attachments}
@@ -137,6 +141,7 @@ def _lost_words(seq: int, spoke: AssistantSpoke, stands: bool, found: Reach) -> 
 def _whole(window: Window) -> set[str]:
     """The digests of what stands whole in a window, as an answer or as a pinned one."""
     found = {digest_of(b"")} if any(one.text == NO_OUTPUT for one in window.request.messages) else set()
+    found |= {one.digest for message in window.request.messages for one in message.images}
     answers = {item.seq for item in window.entries if isinstance(item, Item)}
     for message in window.request.messages:
         pinned = message.text.partition("\n")[2] if message.text.startswith("[Pinned output") else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.agent.intake import told
 from helix_desktop.context import distil, observation, planner
 from helix_desktop.context.event import (
     Form,
@@ -112,6 +113,11 @@ def sweep_all(maker: Maker, newest: int) -> None:
     maker.sweep(planner.sweep_all(maker.transcript, maker.policy, newest), "by hand" if newest else "no room")
 
 
+def sweep_images(maker: Maker, newest: bool) -> None:
+    """Let text and hash stand for the images the person sent."""
+    maker.sweep(planner.sweep_images(maker.transcript, newest), "no room")
+
+
 def outputs(maker: Maker) -> list[Item]:
     """The outputs that are cached, in order."""
     return [one for one in maker.transcript.items if isinstance(one.event, ToolAnswered) and one.event.digest]
@@ -140,6 +146,9 @@ def choose_form(maker: Maker, which: int, form: Form) -> int:
         return 0
     item = found[which % len(found)]
     assert isinstance(item.event, ToolAnswered)
-    text = shown_as(maker, maker.contents[item.event.digest].decode("utf-8", "replace"), form)
+    if item.event.images:
+        return 0
+    digest = item.event.digest
+    text = shown_as(told(maker.contents[digest], digest)[0], digest, form)
     maker.record(FormChosen(item.seq, form, text, tokens(text)))
     return maker.transcript.last_seq

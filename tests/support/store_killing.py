@@ -15,16 +15,17 @@ from helix_desktop.store import keys
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_making import WORKSPACE
 
-_WRITER = Path(__file__).with_name("store_kill_writer.py")
+WRITER = Path(__file__).with_name("store_kill_writer.py")
+KEEPER = Path(__file__).with_name("store_kill_keeper.py")
 
 Acknowledged = dict[str, list[tuple[int, str, int]]]
 """Per session: seq, digest and length of each acknowledged commit."""
 
 
-def kill_a_writer(folder: Path, seed: int, longest_s: float = 0.4) -> Acknowledged:
+def kill_a_writer(folder: Path, seed: int, longest_s: float = 0.4, script: Path = WRITER) -> Acknowledged:
     """Let a process write for a random while, kill it, and return what it had acknowledged."""
     wait_s = random.Random(seed).uniform(0.0, longest_s)
-    command = [sys.executable, str(_WRITER), str(folder), WORKSPACE, str(seed)]
+    command = [sys.executable, str(script), str(folder), WORKSPACE, str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         first = child.stdout.readline()

@@ -116,10 +116,12 @@ class Rig:
         await self.opened.shell.new_session()
         return self.room.id
 
-    async def use_server(self, server: ChatServer, model: str = "small", window: int = 32_000) -> None:
+    async def use_server(
+        self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool = False
+    ) -> None:
         """Let a local server's model answer in the workspace on screen."""
         desk = self.opened.desk
-        entry = ModelEntry(name=model, window=window, reserve=1_000)
+        entry = ModelEntry(name=model, window=window, reserve=1_000, images=images)
         provider = Provider(name="box", base_url=server.base_url, models=(entry,), default_model=model)
         await desk.save_settings(desk.settings.with_provider(provider))
         await desk.use_model(self.room.id, f"box/{model}")

@@ -48,6 +48,8 @@ class Composer(QWidget):
     text_paused = Signal(str)
     text_changed = Signal(str)
     attachment_removed = Signal(str)
+    images_brought = Signal(object)
+    images_wanted = Signal()
     model_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -60,6 +62,9 @@ class Composer(QWidget):
         self._chips = ChipArea(self._look, self._frame)
         self._model = QPushButton(self._frame)
         self._model.hide()
+        self._attach = QPushButton(self._frame)
+        self._attach.setAccessibleName("Attach images")
+        self._attach.setToolTip("Attach images (or paste or drop them here)")
         self._estimate = QLabel(self._frame)
         self._hint = QLabel(self._frame)
         self._queue = QPushButton("Queue", self._frame)
@@ -135,6 +140,9 @@ class Composer(QWidget):
         self._model.setIcon(icon("cpu", theme.muted, 13))
         self._model.setIconSize(QSize(13, 13))
         self._model.setStyleSheet(_outline_style(theme, 12))
+        self._attach.setIcon(icon("paperclip", theme.muted, 15))
+        self._attach.setIconSize(QSize(15, 15))
+        self._attach.setStyleSheet(_bare_style(theme))
         self._queue.setStyleSheet(_outline_style(theme, 9))
         self._refresh()
         self.editor.fit()
@@ -154,6 +162,7 @@ class Composer(QWidget):
     def _arrange(self) -> None:
         row = QHBoxLayout()
         row.setSpacing(8)
+        row.addWidget(self._attach)
         row.addWidget(self._model)
         row.addStretch(1)
         for widget in (self._estimate, self._hint, self._queue, self._send):
@@ -173,7 +182,8 @@ class Composer(QWidget):
         self._send.setFixedSize(_BUTTON, _BUTTON)
         self._queue.setFixedHeight(_BUTTON - 2)
         self._model.setFixedHeight(26)
-        for button in (self._send, self._queue, self._model):
+        self._attach.setFixedSize(26, 26)
+        for button in (self._send, self._queue, self._model, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
         self._estimate.hide()
@@ -188,6 +198,8 @@ class Composer(QWidget):
         self._queue.clicked.connect(self._submit)
         self._send.clicked.connect(self._send_or_stop)
         self._model.clicked.connect(self.model_clicked)
+        self._attach.clicked.connect(self.images_wanted)
+        self.editor.brought.connect(self.images_brought)
 
     def _typed(self) -> None:
         self._pause.start()
@@ -241,6 +253,15 @@ def _editor_style(look: Look) -> str:
         f"QPlainTextEdit {{ background: transparent; border: 0; padding: 0; color: {theme.text};"
         f" font-size: {BODY}px; selection-background-color: {theme.text_selection};"
         f" selection-color: {theme.text}; }}"
+    )
+
+
+def _bare_style(theme: Theme) -> str:
+    return (
+        "QPushButton { background: transparent; border: 1px solid transparent; border-radius: 8px;"
+        " padding: 0; }"
+        f"QPushButton:hover {{ background: {theme.hover}; }}"
+        f"QPushButton:focus {{ border-color: {theme.border_strong}; }}"
     )
 
 

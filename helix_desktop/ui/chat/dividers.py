@@ -17,6 +17,7 @@ from helix_desktop.context.event import (
     SweepMade,
     ToolAnswered,
     Unpinned,
+    UserSpoke,
 )
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import DividerKind, DividerRow
@@ -86,16 +87,23 @@ def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
 
 
 def swept_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """What became markers in a sweep: outputs, and arguments of so many steps."""
+    """What became markers in a sweep."""
     events = [item.event for seq in sweep.masked if (item := transcript.item(seq)) is not None]
     steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
-    outputs = len(events) - steps
-    parts = [_count(outputs, "output")] if outputs else []
+    pictured = sum(1 for event in events if isinstance(event, UserSpoke))
+    said = swept_words(len(events) - steps - pictured, steps, pictured)
+    return f"{said[:1].upper()}{said[1:]}"
+
+
+def swept_words(outputs: int, steps: int, pictured: int) -> str:
+    """What became markers: outputs, the arguments of so many steps, the images of so many messages."""
+    parts = [_count(outputs, "output")] if outputs or not (steps or pictured) else []
     if steps:
         parts.append(f"the arguments of {_count(steps, 'step')}")
-    said = " and ".join(parts)
-    became = "became a marker" if outputs == 1 and not steps else "became markers"
-    return f"{said[:1].upper()}{said[1:]} {became}"
+    if pictured:
+        parts.append(f"the images of {_count(pictured, 'message')}")
+    became = "became a marker" if parts == ["1 output"] else "became markers"
+    return f"{', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} {became}"
 
 
 def handover_text(handover: HandoverMade) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+
+from helix_desktop.ui.chat.brought import brought_in
 
 _MOST_LINES = 8
 _PAD = 4  # pixels above and below the text
 
 
 class Editor(QPlainTextEdit):
-    """Plain text; `entered` when the person wants to send."""
+    """Plain text; `entered` when the person wants to send, `brought` with the images they paste or drop."""
 
     entered = Signal()
+    brought = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,6 +58,18 @@ class Editor(QPlainTextEdit):
         """Remember whether an input method is composing."""
         self._composing = bool(event.preeditString())
         super().inputMethodEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Text, and images."""
+        return bool(brought_in(source)) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Images go along with the message; everything else is text in it."""
+        found = brought_in(source)
+        if found:
+            self.brought.emit(found)
+        else:
+            super().insertFromMimeData(source)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap anew."""

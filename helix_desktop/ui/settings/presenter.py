@@ -305,7 +305,8 @@ def _form(provider: Provider) -> ProviderForm:
     info = provider.info() if provider.models or provider.default_model else None
     name = info.name if info else ""
     window, reserve = (info.window, info.reserve) if info else (128_000, 4_096)
-    return ProviderForm(provider.name, provider.name, provider.base_url, name, window, reserve)
+    images = info is not None and info.images
+    return ProviderForm(provider.name, provider.name, provider.base_url, name, window, reserve, images=images)
 
 
 def _provider(form: ProviderForm) -> Provider:
@@ -316,7 +317,9 @@ def _provider(form: ProviderForm) -> Provider:
     wrong = [words for field, words in faults.items() if field not in ("name", "model")]
     if wrong:
         raise HelixError("This cannot be used yet.", " ".join(wrong))
-    models = (ModelEntry(name=model, window=form.window, reserve=form.reserve),) if model else ()
+    models: tuple[ModelEntry, ...] = ()
+    if model:
+        models = (ModelEntry(name=model, window=form.window, reserve=form.reserve, images=form.images),)
     return Provider(name=name, base_url=form.base_url.strip(), models=models, default_model=model)
 
 

@@ -37,6 +37,7 @@ from helix_desktop.ui.widgets import (
     IconButton,
     IconLabel,
     PushButton,
+    Switch,
     column,
     empty_layout,
     label,
@@ -122,6 +123,7 @@ class ProviderEditor(QWidget):
         self._model.setInsertPolicy(Combo.InsertPolicy.NoInsert)
         self._list = PushButton("List models")
         self._window, self._reserve = _Number(), _Number()
+        self._images = Switch("The model can see images")
         self._checks = _CheckList()
         self._test, self._save = PushButton("Test", "", "zap"), PushButton("Save", "primary")
         self._use, self._remove = PushButton("Use in this workspace"), PushButton("Remove", "danger")
@@ -134,6 +136,7 @@ class ProviderEditor(QWidget):
             "reserve": Field(
                 "Answer reserve", self._reserve, beside=label("tokens kept for its answer", "faint")
             ),
+            "images": Field("Images", self._images),
         }
         self._test.clicked.connect(lambda: self.test_requested.emit(self.form()))
         self._list.clicked.connect(lambda: self.models_requested.emit(self.form()))
@@ -160,6 +163,7 @@ class ProviderEditor(QWidget):
         self._model.setEditText(form.model)
         self._window.setText(str(form.window))
         self._reserve.setText(str(form.reserve))
+        self._images.setChecked(form.images)
         self._checks.show_lines(())
         for field in self._fields.values():
             field.show_fault("")
@@ -189,6 +193,7 @@ class ProviderEditor(QWidget):
         return ProviderForm(
             self._id, self._name.text().strip(), self._url.text().strip(), self._model.currentText().strip(),
             self._window.value(), self._reserve.value(), self._key.text().strip(),
+            images=self._images.isChecked(),
         )  # fmt: skip
 
     def faults(self) -> dict[str, str]:

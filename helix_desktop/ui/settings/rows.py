@@ -43,6 +43,7 @@ class ProviderForm:
     reserve: int  # tokens kept free for the answer
     key: str = ""
     demo: bool = False
+    images: bool = False
 
 
 @dataclass(frozen=True, slots=True)

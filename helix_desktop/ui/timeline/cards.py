@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from helix_desktop.ui.chat.dividers import swept_words
 from helix_desktop.ui.elements import (
     Card,
     Line,
@@ -70,15 +71,6 @@ def moment(at_ms: int, now_ms: int) -> Line:
     return words
 
 
-def swept_words(outputs: int, steps: int) -> str:
-    """What became markers: so many outputs, and the arguments of so many steps."""
-    parts = [f"{outputs} output{'s' if outputs != 1 else ''}"] if outputs or not steps else []
-    if steps:
-        parts.append(f"arguments of {steps} step{'s' if steps != 1 else ''}")
-    became = "became a marker" if outputs == 1 and not steps else "became markers"
-    return f"{' and '.join(parts)} {became}"
-
-
 def model_pill(model: str, calls: int, fallback: str, prompt: str) -> Pill:
     """Who wrote it, in how many calls; why it was not done as usual, and by which instructions, on top."""
     text = f"{model} · {calls} calls" if calls > 1 else model
@@ -112,7 +104,8 @@ class SweepView(Card):
         self._wishes, self._digests = wishes, card.digests
         self._hashes: FlowBox | None = None
         ink: Role = "faint" if card.undone else "text"
-        said = f"Sweep · {swept_words(card.outputs, card.steps)} · {tokens_text(-card.saved)} tokens"
+        became = swept_words(card.outputs, card.steps, card.pictured)
+        said = f"Sweep · {became} · {tokens_text(-card.saved)} tokens"
         said += (
             f" · {_REASONS.get(card.reason, card.reason)}" if _REASONS.get(card.reason, card.reason) else ""
         )

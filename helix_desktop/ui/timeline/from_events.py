@@ -141,15 +141,18 @@ class _Cards:
         outputs = [event.digest for event in events if isinstance(event, ToolAnswered)]
         spoken = [event for event in events if isinstance(event, AssistantSpoke)]
         arguments = [digest for event in spoken for call in event.short for digest in call.digests]
+        said = [event for event in events if isinstance(event, UserSpoke)]
+        images = [one.digest for event in said for one in event.attachments if one.image]
         return SweepCard(
             recorded.seq,
             recorded.at,
             len(outputs),
             sweep.saved,
             sweep.reason,
-            (*outputs, *arguments),
+            (*outputs, *arguments, *images),
             self._undone(recorded.seq),
             len(spoken),
+            len(said),
         )
 
     def _observations(self, recorded: Recorded, made: ObservationsMade, number: int) -> ObservationsCard:

@@ -61,7 +61,7 @@ class HandoverCard:
 class SweepCard:
     """A sweep: how many outputs became markers and the tokens that saves; `digests` are theirs.
 
-    `steps` counts the steps whose arguments became markers with them.
+    `steps` counts the steps whose arguments became markers with them, `pictured` the messages whose images.
     """
 
     seq: int
@@ -72,6 +72,7 @@ class SweepCard:
     digests: tuple[str, ...] = ()
     undone: bool = False
     steps: int = 0
+    pictured: int = 0
 
 
 @dataclass(frozen=True, slots=True)

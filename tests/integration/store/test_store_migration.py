@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import plyvel
@@ -15,16 +14,16 @@ from helix_desktop.context.errors import StoreUnreadable
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.commit import now
+from helix_desktop.store.delivery import Delivery
 from helix_desktop.store.layout import Layout
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.migration import Row, Step
 from helix_desktop.store.opening import open_files
+from helix_desktop.store.readers import Readers
 from helix_desktop.store.staging import NUMBER, TEXT
 from tests.support.store_damage import files, flip_near, settle
 from tests.support.store_making import WORKSPACE
 from tests.support.store_truth import Truth, compare, write_on
-
-READERS = 2
 
 
 class Crash(BaseException):
@@ -79,7 +78,7 @@ def folder(tmp_path: Path, older: tuple[Path, Truth]) -> Path:
 def opened(folder: Path, steps: Mapping[int, Step] = STEPS) -> LevelStore:
     """The store in a folder, brought to the newest schema."""
     found = open_files(folder, WORKSPACE, steps=steps)
-    return LevelStore(found, ThreadPoolExecutor(READERS), now)
+    return LevelStore(found, Readers("readers"), Delivery(asyncio.get_running_loop()), now)
 
 
 async def check(folder: Path, truth: Truth) -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.image import LARGEST
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.tool import ANY, Rule
+from tests.support.pictures import png
 from tests.support.tool_cache import call_of, make_toolbox
 
 
@@ -47,6 +50,23 @@ async def test_empty_and_binary_files_are_described(root: Path) -> None:
     empty = await make_toolbox(root).run(call_of("read_file", path="empty"))
     assert (empty.content, empty.shown) == (b"", "empty is empty (0 bytes).")
     assert "PNG image. Size: 11 bytes" in await text_of(root, "read_file", path="x.png")
+
+
+async def test_an_image_is_given_as_one(root: Path) -> None:
+    data = png(40, 30)
+    (root / "shot.png").write_bytes(data)
+    result = await make_toolbox(root).run(call_of("read_file", path="shot.png"))
+    assert result.content == data
+    assert result.shown == f"shot.png: PNG image, 40 × 30 pixels, {len(data)} B."
+    assert result.image is not None
+    assert (result.image.digest, result.image.label) == (digest_of(data), "shot.png")
+
+
+async def test_an_image_no_provider_takes_is_described(root: Path) -> None:
+    (root / "huge.png").write_bytes(png(40, 30) + bytes(LARGEST))
+    result = await make_toolbox(root).run(call_of("read_file", path="huge.png"))
+    assert result.image is None
+    assert b"PNG image. Size: 5," in result.content
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.tool import ToolResult
+from tests.support.pictures import png
 from tests.support.tool_cache import MemoryCache, call_of, make_toolbox
 
 LOG = "".join(
@@ -33,6 +34,16 @@ async def test_small_content_comes_back_whole_and_exact(tmp_path: Path, cache: M
         result = await recall(tmp_path, cache, said)
         assert (result.content, result.shown, result.recalled) == (b"alpha\nbeta\xff\n", "", digest)
         assert result.target == "read_file x.txt"
+
+
+async def test_an_image_comes_back_as_one(tmp_path: Path, cache: MemoryCache) -> None:
+    data = png(40, 30)
+    digest = cache.put(data, target="shot.png")
+    result = await recall(tmp_path, cache, digest, pattern="never looked for in it")
+    assert (result.content, result.recalled) == (data, digest)
+    assert result.image is not None
+    assert result.image.digest == digest
+    assert result.shown.endswith(f"PNG image, 40 × 30 pixels, {len(data)} B.")
 
 
 async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:

@@ -6,13 +6,23 @@ import msgspec
 import pytest
 
 from helix_desktop.context.errors import ModelOverflow
-from helix_desktop.context.event import FoldMade, HandoverMade, SweepMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import (
+    Attachment,
+    FoldMade,
+    HandoverMade,
+    SweepMade,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES, Policy
 from tests.support.agent_rig import Rig
+from tests.support.pictures import png
 from tests.support.scripted_model import Play, ScriptedModel, WordCounter, called, in_turn, said
 
 INFO = ModelInfo("test", "scripted", window=2_000, reserve=100)
+SEEING = msgspec.structs.replace(INFO, images=True)
 # Nothing acts before the ladder: no sweep pays, no handover is due, no output is gated.
 STILL = msgspec.structs.replace(
     PROFILES["classic"],
@@ -70,6 +80,54 @@ async def test_one_batch_is_too_large() -> None:
     last = rig.model.requests[-1]
     assert sum("[CACHED]" in one.text for one in last.messages if one.role == "tool") == 4
     await reachable(rig)
+    await rig.sound()
+    await rig.room.close()
+
+
+async def asked(rig: Rig, text: str, attached: list[Attachment]) -> None:
+    """A turn with something attached, to its end."""
+    turns = len(rig.events(TurnEnded))
+    await rig.talk.send(text, attached)
+    await rig.when(lambda: len(rig.events(TurnEnded)) > turns and not rig.talk.running)
+
+
+async def test_images_become_text_and_hash() -> None:
+    """What fills the window is images: all but those of the newest message become text and hash, undoably."""
+    rig = rig_of(said("A lamp."), said("Another."), info=SEEING)
+    await rig.begin()
+    session = rig.talk.session.id
+    shots = [png(700, 700, n) for n in range(3)]
+    attached = [await rig.room.attach_image(session, data, f"shot {n}.png") for n, data in enumerate(shots)]
+    await asked(rig, "What are these?", attached[:2])
+    assert rig.events(SweepMade) == []
+    await asked(rig, "And this?", attached[2:])
+
+    (sweep,) = rig.events(SweepMade)
+    first, second = rig.model.requests
+    assert sweep.reason == "no room"
+    assert [list(request.pictures.values()) for request in (first, second)] == [shots[:2], shots[2:]]
+    older = second.messages[1]
+    assert all(one.image and one.image.marker in older.text for one in attached[:2])
+    assert [one.digest for one in second.messages[-1].images] == [attached[2].digest]
+    for one, data in zip(attached, shots, strict=True):
+        assert await rig.store.get(one.digest) == data
+    before = rig.talk.measure()[0].estimate
+    await rig.talk.undo(next(one.seq for one in rig.talk.session.log if one.event is sweep))
+    assert rig.talk.measure()[0].estimate == before + sweep.saved
+    await rig.sound()
+    await rig.room.close()
+
+
+async def test_one_message_of_too_many_images() -> None:
+    """The last rung takes those of the newest message too: the agent gets their names and hashes."""
+    rig = rig_of(said("Too many."), info=SEEING)
+    await rig.begin()
+    session = rig.talk.session.id
+    attached = [await rig.room.attach_image(session, png(700, 700, n), f"{n}.png") for n in range(4)]
+    await asked(rig, "What are these?", attached)
+    (request,) = rig.model.requests
+    assert request.pictures == {}
+    assert all(one.image and one.image.marker in request.messages[-1].text for one in attached)
     await rig.sound()
     await rig.room.close()
 

@@ -7,10 +7,16 @@ import asyncio
 import pytest
 
 from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.tool_runner import DENIED
+from helix_desktop.agent.tool_runner import DENIED, WITHHELD
 from helix_desktop.agent.update import ArrivalVoided, Arriving, CallWaiting, TurnChanged
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ModelNonsense, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.context.errors import (
+    ContentForgotten,
+    ModelNonsense,
+    ModelOverflow,
+    ModelRefused,
+    ModelUnreachable,
+)
 from helix_desktop.context.event import (
     ApprovalGiven,
     AssistantSpoke,
@@ -19,6 +25,7 @@ from helix_desktop.context.event import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.context.forgetting import Wanted
 from helix_desktop.context.message import Answer, TextArrived
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import VOIDED, Play, ScriptedModel, answers_of, called, in_turn, said
@@ -207,3 +214,23 @@ async def test_two_sends_at_once_are_two_turns() -> None:
     assert [one.text for one in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
     assert [len(request.messages) for request in rig.model.requests] == [2, 4, 6, 8]
     await rig.sound()
+
+
+async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -> None:
+    """The same call again shows and stores a placeholder, and the model is told not to go around it."""
+    words = ("say", {"text": "the secret", "times": 3})
+    rig = Rig(ScriptedModel(in_turn(*(called(words), said("Done.")) * 3)))
+    talk = await rig.begin()
+    await talk.run("Go.")
+    (first,) = rig.events(ToolAnswered)
+    await rig.store.forgetting.carry_out(Wanted("the secret"))
+    await talk.run("Again.")
+    again = rig.events(ToolAnswered)[-1]
+    assert again.text.startswith("[FORGOTTEN ")
+    assert again.text.endswith(WITHHELD)
+    assert (await rig.store.get(again.digest)).decode() == again.text
+    with pytest.raises(ContentForgotten):
+        await rig.store.get(first.digest)
+    await rig.store.forgetting.lift(first.digest)
+    await talk.run("And again.")
+    assert rig.events(ToolAnswered)[-1].text == first.text

@@ -13,6 +13,7 @@ from hypothesis import given
 
 from helix_desktop.context import planner, sweep
 from helix_desktop.context.budget import gauge
+from helix_desktop.context.digest import handle
 from helix_desktop.context.event import (
     AssistantSpoke,
     FoldMade,
@@ -169,8 +170,15 @@ def saving(transcript: Transcript, item: Item) -> int:
     if isinstance(item.event, ToolAnswered):
         chosen = transcript.rewrites.forms.get(item.seq)
         return (chosen.tokens if chosen else item.event.tokens) - item.event.marker_tokens
+    if isinstance(item.event, UserSpoke):
+        return sum(one.tokens - one.marker_tokens for one in item.event.attachments if one.image)
     assert isinstance(item.event, AssistantSpoke)
     return item.event.tokens - item.event.short_tokens
+
+
+def pictured(item: Item) -> bool:
+    """Whether it is a message of the person's: only its images can become markers."""
+    return isinstance(item.event, UserSpoke)
 
 
 @given(histories())
@@ -183,9 +191,11 @@ def test_5_masked_is_a_state(maker: Maker) -> None:
             assert masked
             assert not masked & (transcript.masked | transcript.rewrites.pinned)
             items = [item for seq in masked if (item := transcript.item(seq))]
-            assert all(saving(transcript, one) >= max(1, maker.policy.least_saving) for one in items)
+            least = max(1, maker.policy.least_saving)
+            assert all(saving(transcript, one) >= (1 if pictured(one) else least) for one in items)
             assert sum(saving(transcript, one) for one in items) == recorded.event.saved
             if recorded.event.reason in BY_THE_PROGRAM:
+                assert not any(pictured(one) for one in items)
                 assert all(transcript.steps - one.step >= sweep.LEAST_STEPS for one in items)
         transcript.apply(recorded)
         assert not transcript.masked & transcript.rewrites.pinned
@@ -283,7 +293,27 @@ def test_9_the_estimate_counts_what_is_sent(maker: Maker) -> None:
         window.entries, window.shares, window.request.messages[1:], strict=True
     ):
         if isinstance(entry, Item) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
-            assert tokens == len(message.text) // 4 + 1 + FRAMING or not entry.event.text.strip()
+            seen = sum(one.tokens for one in message.images)
+            assert tokens == len(message.text) // 4 + 1 + FRAMING + seen or not entry.event.text.strip()
+        if isinstance(entry, Item) and isinstance(entry.event, UserSpoke):
+            least = sum(one.tokens for one in message.images)
+            assert least < tokens <= least + len(message.text) // 4 + 3 + FRAMING
+
+
+@given(histories())
+def test_9_a_model_that_sees_no_images_gets_text(maker: Maker) -> None:
+    """The same conversation for it: valid, without images, each still named, and fewer tokens."""
+    blind = msgspec.structs.replace(maker.frame.info, images=False)
+    seen = maker.window()
+    told = project(maker.transcript, maker.policy, msgspec.structs.replace(maker.frame, info=blind))
+    assert problems(told.request.messages) == problems(seen.request.messages)
+    assert told.estimate == sum(one.tokens for one in rows_of(told, maker.transcript, maker.frame))
+    images = 0
+    for one, other in zip(seen.request.messages, told.request.messages, strict=True):
+        assert not other.images
+        images += sum(image.tokens for image in one.images)
+        assert all(handle(image.digest) in other.text for image in one.images)
+    assert told.estimate == seen.estimate - images
 
 
 @given(histories(actions=WORK))

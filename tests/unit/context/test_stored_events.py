@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from helix_desktop.context.event import Event, Recorded, digests_in
+from helix_desktop.context.event import Event, Recorded, Undone, digests_in
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.transcript import Transcript
@@ -103,6 +103,25 @@ def test_summaries_say_how_they_came_about() -> None:
     assert "- Ask Ann\n" in text  # the person's own words are not marked as unsupported
     named = {digest for one in log for digest in digests_in(one.event)}
     assert named == {"d" * 64, "e" * 64}
+
+
+def test_images_come_back_and_what_stands_for_them() -> None:
+    """An image in a tool's answer is sent; the person's is text and hash until that is undone."""
+    log = [read(row) for row in FILES["v5-images"]]
+    transcript = Transcript(log)
+    frame = Frame(ModelInfo("openai", "gpt", images=True), "You are an agent.")
+    _, said, _, answer = project(transcript, PROFILES["balanced"], frame).request.messages
+    assert said.images == ()
+    assert said.text.startswith(
+        "What is wrong here?\n\n[Image left out: shot.png, PNG image, 1000 × 700 pixels"
+    )
+    assert [one.digest for one in answer.images] == ["9" * 64]
+    transcript.apply(Recorded(6, log[-1].at, Undone(5)))
+    _, said, _, _ = project(transcript, PROFILES["balanced"], frame).request.messages
+    assert said.text.endswith("[Image: shot.png]")
+    assert [(one.digest, one.tokens) for one in said.images] == [("f" * 64, 933)]
+    named = {digest for one in log for digest in digests_in(one.event)}
+    assert named == {"f" * 64, "9" * 64}
 
 
 def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:

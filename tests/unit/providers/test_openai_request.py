@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.image import Image, image_of
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.providers.openai_answer import Assembly
 from helix_desktop.providers.openai_request import DIALECT, request_body
+from tests.support.pictures import png
 
 INFO = ModelInfo("here", "m")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -44,6 +48,46 @@ VERBATIMS: list[dict[str, Any] | None] = [
         "message": {"role": "assistant", "content": "x", "reasoning_content": ""},
     },
 ]
+
+
+def pictured(label: str, seed: int) -> tuple[Image, bytes]:
+    """An image and its bytes."""
+    data = png(2, 2, seed)
+    image = image_of(data, digest_of(data), label)
+    assert image is not None
+    return image, data
+
+
+def test_images_stand_where_the_dialect_takes_them() -> None:
+    """The person's in their message; those of tools behind the last answer of the step."""
+    (mine, mine_bytes), (read, read_bytes), (gone, _) = (
+        pictured(label, n) for n, label in enumerate(("a.png", "b.png", "c.png"))
+    )
+    calls = (ToolCall("1", "read_file", "{}"), ToolCall("2", "list_directory", "{}"))
+    messages = (
+        Message("user", "Look.\n\n[Image: a.png]", images=(mine,)),
+        Message("assistant", "", calls),
+        Message("tool", "b.png: PNG", call_id="1", name="read_file", images=(read, gone)),
+        Message("tool", "nothing", call_id="2", name="list_directory"),
+        Message("user", "Go on."),
+    )
+    request = Request(messages, pictures={mine.digest: mine_bytes, read.digest: read_bytes})
+    body = json.loads(request_body(INFO, request, ask_usage=False))
+    said, _, first, second, beside, last = body["messages"]
+    assert said["content"][0] == {"type": "text", "text": "Look.\n\n[Image: a.png]"}
+    assert _bytes_of(said["content"][1]) == mine_bytes
+    assert (first["content"], second["content"], last["content"]) == ("b.png: PNG", "nothing", "Go on.")
+    assert beside["role"] == "user"
+    assert "call 1, read_file" in beside["content"][0]["text"]
+    assert _bytes_of(beside["content"][1]) == read_bytes
+    assert beside["content"][2] == {"type": "text", "text": gone.marker}, "its bytes could not be read"
+
+
+def _bytes_of(part: dict[str, Any]) -> bytes:
+    assert part["type"] == "image_url"
+    kind, _, encoded = part["image_url"]["url"].partition(";base64,")
+    assert kind == "data:image/png"
+    return b64decode(encoded)
 
 
 def messages_of(*messages: Message) -> list[dict[str, Any]]:

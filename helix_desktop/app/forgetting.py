@@ -1,0 +1,91 @@
+"""Forgetting beyond the store: saved rules of the workspace, and the app's logs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from helix_desktop.agent.oblivion import forget
+from helix_desktop.agent.room import Room
+from helix_desktop.config.paths import DataDir
+from helix_desktop.context.forgetting import Finds, Redaction, Wanted
+from helix_desktop.workspaces.registry import Registry
+
+log = logging.getLogger(__name__)
+Told = Callable[[int, int], None]
+
+
+class Kept(Protocol):
+    """What is kept beside the store."""
+
+    @property
+    def registry(self) -> Registry:
+        """The workspaces and their saved rules."""
+        ...
+
+    @property
+    def data(self) -> DataDir:
+        """Where the logs lie."""
+        ...
+
+
+def _untold(done: int, total: int) -> None:
+    """Nobody listens."""
+
+
+async def preview_everywhere(kept: Kept, room: Room, wanted: Wanted, told: Told = _untold) -> Finds:
+    """Where it stands, in the store and beside it; changes nothing. Raises InputUnusable."""
+    redaction = Redaction(wanted, 0)
+    finds = await room.store.forgetting.preview(wanted, told)
+    return await _with_beside(kept, room.id, redaction, finds)
+
+
+async def forget_everywhere(kept: Kept, room: Room, wanted: Wanted, told: Told = _untold) -> Finds:
+    """Remove it for good, from the store and beside it; what was changed. The room's turns are ended.
+
+    Raises InputUnusable, StoreWriteFailed.
+    """
+    redaction = Redaction(wanted, room.clock())
+    beside = await _with_beside(kept, room.id, redaction, Finds())
+    finds = await forget(room, wanted, told)
+    if beside.rules:
+        rules = kept.registry.get(room.id).rules
+        clean = tuple(one for one in rules if redaction.text(one.subject) == one.subject)
+        kept.registry.change(room.id, rules=clean)
+    for name in beside.logs:
+        await asyncio.to_thread(_clean, kept.data.logs_dir / name, redaction)
+    return msgspec.structs.replace(finds, rules=beside.rules, logs=beside.logs)
+
+
+async def _with_beside(kept: Kept, workspace: str, redaction: Redaction, finds: Finds) -> Finds:
+    if not redaction.needles:
+        return finds
+    said, saved = redaction.text, kept.registry.get(workspace).rules
+    rules = (said(one.text) for one in saved if said(one.subject) != one.subject)
+    logs = await asyncio.to_thread(_logs_with, kept.data.logs_dir, redaction)
+    return msgspec.structs.replace(finds, rules=tuple(rules), logs=logs)
+
+
+def _logs_with(folder: Path, redaction: Redaction) -> tuple[str, ...]:
+    found = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            if path.is_file() and redaction.stands_in(path.read_bytes()):
+                found.append(path.name)
+        except OSError as error:
+            log.warning("a log could not be looked through: %s", error)
+    return tuple(found)
+
+
+def _clean(path: Path, redaction: Redaction) -> None:
+    # In place: the app goes on writing to the end of this very file.
+    with path.open("r+b") as file:
+        clean = redaction.data(file.read())
+        file.seek(0)
+        file.write(clean)
+        file.truncate()

@@ -1,0 +1,206 @@
+"""What may be cleaned up in a store, and what stays whatever a quota says: pure rules.
+
+A content may go when no log names it, no index entry that stays leads to it, nobody pinned it, and it was not
+used for a while. It goes to the trash first and comes back when it is stored, named or recalled again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from helix_desktop.context.content import Entry, SessionSummary
+from helix_desktop.context.digest import size_text
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+GRACE_MS = DAY_MS  # how long an unnamed content stays at least: what names it may be on its way
+TRASH_DAYS = 30  # after which the trash is emptied by itself
+_NAMED = re.compile(rb"^([0-9a-f]{64}) ", re.MULTILINE)
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """An event that names a content."""
+
+    session: str
+    seq: int
+
+
+class CleanUp(msgspec.Struct, frozen=True):
+    """What is asked of a clean-up; zero means: not asked.
+
+    `quota` is what the store may hold on disk, in bytes; `unused_ms` chooses what was not used for so long;
+    `grace_ms` protects what is younger. With neither quota nor age all that may go goes.
+    """
+
+    quota: int = 0
+    unused_ms: int = 0
+    grace_ms: int = GRACE_MS
+
+
+class Share(msgspec.Struct, frozen=True):
+    """How many entries, and their bytes on disk."""
+
+    entries: int = 0
+    stored_size: int = 0
+
+    def plus(self, entry: Entry) -> Share:
+        """With one more entry."""
+        return Share(self.entries + 1, self.stored_size + entry.stored_size)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a clean-up would do: what goes, least recently used first, and why the rest stays.
+
+    `spared` could go but was not asked for; `short` is by how many bytes the quota is missed all the same.
+    """
+
+    going: tuple[Entry, ...] = ()
+    freed: int = 0
+    named: Share = Share()
+    indexed: Share = Share()
+    pinned: Share = Share()
+    young: Share = Share()
+    spared: Share = Share()
+    trashed: Share = Share()
+    short: int = 0
+    quota: int = 0
+
+    @property
+    def shortfall(self) -> str:
+        """Why the quota cannot be met; empty when it can, or none was set."""
+        if not self.short:
+            return ""
+        stays = (
+            ("named by sessions", self.named),
+            ("reached through index entries", self.indexed),
+            ("pinned", self.pinned),
+            ("used within the time of grace", self.young),
+        )
+        said = ", ".join(f"{size_text(one.stored_size)} {why}" for why, one in stays if one.entries)
+        return (
+            f"The quota of {size_text(self.quota)} cannot be met, {size_text(self.short)} are too many: "
+            f"{said}. What a session names never goes: delete sessions, take pins off, or raise the quota."
+        )
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """What went, or came back: contents, sessions, and bytes on disk."""
+
+    digests: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    stored_size: int = 0
+
+
+class Trash(msgspec.Struct, frozen=True):
+    """What is in the trash, newest first."""
+
+    entries: tuple[Entry, ...] = ()
+    sessions: tuple[SessionSummary, ...] = ()
+
+    @property
+    def stored_size(self) -> int:
+        """Bytes on disk of the contents that lie there."""
+        return sum(one.stored_size for one in self.entries)
+
+
+def may_go(entry: Entry, at: int, grace_ms: int) -> bool:
+    """Whether an entry may go to the trash at `at`, as far as its record says."""
+    young = entry.last_used + grace_ms > at
+    return not (entry.references or entry.pinned or entry.trashed or young)
+
+
+def comes_alive(references: int, trashed: int, last_used: int, at: int) -> bool:
+    """Whether storing a content again must touch its record: it lies in the trash, or may soon go there."""
+    return bool(trashed) or (not references and at - last_used > HOUR_MS)
+
+
+def digests_listed(index: bytes) -> set[str]:
+    """The digests an index entry leads to, and perhaps others its text quotes: those are kept in vain."""
+    return {found.decode() for found in _NAMED.findall(index)}
+
+
+def plan_of(
+    entries: Iterable[Entry],
+    read_index: Callable[[str], bytes | None],
+    asked: CleanUp,
+    at: int,
+) -> Plan:
+    """The plan for a store that holds these entries at `at`; `read_index` gives None for a damaged one."""
+    named = pinned = young = trashed = Share()
+    free: dict[str, Entry] = {}
+    leading: list[str] = []
+    for entry in entries:
+        if may_go(entry, at, asked.grace_ms):
+            free[entry.digest] = entry
+            continue
+        if entry.kind == "index":
+            leading.append(entry.digest)
+        if entry.trashed:
+            trashed = trashed.plus(entry)
+        elif entry.references:
+            named = named.plus(entry)
+        elif entry.pinned:
+            pinned = pinned.plus(entry)
+        else:
+            young = young.plus(entry)
+    indexed = _keep_led_to(free, leading, read_index)
+    stays = sum(one.stored_size for one in (named, indexed, pinned, young))
+    going = _chosen(sorted(free.values(), key=lambda one: (one.last_used, one.digest)), stays, asked, at)
+    gone = {one.digest for one in going}
+    spared = Share()
+    for entry in free.values():
+        if entry.digest not in gone:
+            spared = spared.plus(entry)
+    short = max(0, stays + spared.stored_size - asked.quota) if asked.quota else 0
+    freed = sum(one.stored_size for one in going)
+    return Plan(
+        tuple(going), freed, named, indexed, pinned, young, spared, trashed, short=short, quota=asked.quota
+    )
+
+
+def purgeable(
+    entries: Iterable[Entry], read_index: Callable[[str], bytes | None], before: int
+) -> tuple[Entry, ...]:
+    """What went to the trash before `before` and may be removed for good: nothing that stays leads to it."""
+    free: dict[str, Entry] = {}
+    leading: list[str] = []
+    for entry in entries:
+        if 0 < entry.trashed < before and not (entry.references or entry.pinned):
+            free[entry.digest] = entry
+        elif entry.kind == "index":
+            leading.append(entry.digest)
+    _keep_led_to(free, leading, read_index)
+    return tuple(free.values())
+
+
+def _keep_led_to(
+    free: dict[str, Entry], leading: list[str], read_index: Callable[[str], bytes | None]
+) -> Share:
+    """Take out of `free` what an index entry that stays leads to, also over further ones."""
+    kept = Share()
+    while leading and free:
+        index = read_index(leading.pop())
+        for digest in digests_listed(index or b"") & free.keys():
+            entry = free.pop(digest)
+            kept = kept.plus(entry)
+            if entry.kind == "index":
+                leading.append(digest)
+    return kept
+
+
+def _chosen(free: Sequence[Entry], stays: int, asked: CleanUp, at: int) -> list[Entry]:
+    """Which of the entries that may go are asked for; `free` begins with the least recently used."""
+    if not asked.quota and not asked.unused_ms:
+        return list(free)
+    left = stays + sum(one.stored_size for one in free)
+    chosen: list[Entry] = []
+    for entry in free:
+        old = bool(asked.unused_ms) and entry.last_used + asked.unused_ms <= at
+        if not old and not (asked.quota and left > asked.quota):
+            break
+        chosen.append(entry)
+        left -= entry.stored_size
+    return chosen

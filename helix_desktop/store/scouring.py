@@ -1,0 +1,104 @@
+"""Makes sure that what was removed is gone from the files too.
+
+LevelDB keeps old versions of rows until it happens to compact them, and its compaction by hand leaves alone
+what lies deepest. So every live row is copied into new files, and the old ones are deleted: what is not live
+is not copied.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+from helix_desktop.context.digest import size_text
+from helix_desktop.context.errors import StoreWriteFailed
+from helix_desktop.store import keys
+from helix_desktop.store.batch import Batch
+from helix_desktop.store.codec import RowDamaged
+from helix_desktop.store.handle import Handle, View
+from helix_desktop.store.layout import Layout
+
+_SLICE = 4 * 1024 * 1024  # bytes per synced write
+_SPARE = 16 * 1024 * 1024  # room that must be left, in bytes
+
+_log = logging.getLogger(__name__)
+
+
+def scour(handle: Handle, layout: Layout) -> None:
+    """Rewrite all files of the LevelDB; on the writer's thread, readers go on meanwhile.
+
+    Cut off at any moment it leaves the old files whole, or the new ones; the note that it is due stays until
+    it is done. Raises StoreWriteFailed when there is no room, RowDamaged for a damaged row.
+    """
+    _check_room(layout)
+    shutil.rmtree(layout.new_db, ignore_errors=True)
+    new = Handle(layout.new_db, create=True)
+    try:
+        handle.read(lambda view: _copy(view, new))
+    finally:
+        new.close()
+    handle.exchange(lambda: _swap(layout))
+    remove_former(layout)
+
+
+def finish_scouring(handle: Handle, layout: Layout) -> None:
+    """Do what a crash or a full disk kept from being done, at the opening of a store."""
+    if layout.old_db.exists():
+        remove_former(layout)
+    if handle.get(keys.SCOUR) is None:
+        return
+    try:
+        scour(handle, layout)
+        batch = Batch(handle.get)
+        batch.delete(keys.SCOUR)
+        handle.write(batch)
+    except (StoreWriteFailed, RowDamaged) as error:
+        _log.warning("Files that may hold what was forgotten could not be rewritten: %s", error)
+
+
+def remove_former(layout: Layout) -> None:
+    """Delete the files that were replaced."""
+    shutil.rmtree(layout.old_db, ignore_errors=True)
+    if layout.old_db.exists():
+        _log.warning("%s could not be deleted; it is tried again at the next start.", layout.old_db.name)
+
+
+def copies_aside(layout: Layout) -> list[Path]:
+    """Copies of the LevelDB that were kept in the store's folder, and what was saved out of it."""
+    own = {layout.db, layout.new_db, layout.old_db, layout.quarantine}
+    folders = (one for one in layout.folder.iterdir() if one.is_dir() and one not in own)
+    return sorted(one for one in folders if any(_is_of_leveldb(part) for part in one.rglob("*")))
+
+
+def _is_of_leveldb(path: Path) -> bool:
+    return path.suffix in (".ldb", ".sst") or (path.suffix == ".log" and path.stem.isdigit())
+
+
+def _copy(view: View, new: Handle) -> None:
+    batch, size = Batch(new.get), 0
+    for key, row in view.scan(keys.EVERYTHING):
+        batch.put(key, row)
+        size += len(key) + len(row)
+        if size >= _SLICE:
+            new.write(batch)
+            batch, size = Batch(new.get), 0
+    new.write(batch)
+
+
+def _swap(layout: Layout) -> None:
+    shutil.rmtree(layout.old_db, ignore_errors=True)
+    layout.db.rename(layout.old_db)
+    layout.adopt_new_db()
+
+
+def _check_room(layout: Layout) -> None:
+    needed = sum(one.stat().st_size for one in layout.db.iterdir()) + _SPARE
+    free = shutil.disk_usage(layout.folder).free
+    if free < needed:
+        raise StoreWriteFailed(
+            "What was removed may still be in the store's files.",
+            f"They must be written anew, for which the disk has {size_text(free)} left; "
+            f"{size_text(needed)} are needed.",
+            "Free some room on the disk; it is done at the next start of this workspace.",
+        )

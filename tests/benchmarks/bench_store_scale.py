@@ -1,0 +1,193 @@
+"""Lists and openings of a large store, beside SQLite, and what open workspaces that rest hold in memory.
+
+As a script it takes the number of entries: `bench_store_scale.py 1000000`. Contents are short here, because
+lists read records and never contents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import random
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from helix_desktop.context.content import Content, Entry
+from helix_desktop.context.digest import digest_of
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import WORKSPACE, TickingClock
+
+DEFAULT = 100_000
+LIMIT = 200
+ROUNDS = 50
+WORKSPACES, HELD = 20, 200
+COLUMNS = "digest, created, size, tokens, tool, target, first_line"
+
+Figure = tuple[str, float, str]
+
+
+def short(number: int) -> Content:
+    """A content of a few hundred bytes."""
+    data = b"%d " % number * 40
+    return Content(digest_of(data), data, "read_file", f"src/app_{number % 997}.py", "import os", 100)
+
+
+async def build(folder: Path, entries: int) -> sqlite3.Connection:
+    """Fill a store, and a table of SQLite with the same records."""
+    store = await LevelStore.open(folder / "ours", WORKSPACE, TickingClock(step=1))
+    peer = sqlite3.connect(folder / "peer.db")
+    peer.execute(f"CREATE TABLE entries ({COLUMNS}, PRIMARY KEY (digest)) WITHOUT ROWID")
+    peer.execute("CREATE INDEX newest ON entries (created DESC)")
+    for at in range(0, entries, 500):
+        made = [short(number) for number in range(at, min(entries, at + 500))]
+        await store.commit("s", contents=made)
+        rows = [
+            (one.digest, at, len(one.data), one.tokens, one.tool, one.target, one.first_line) for one in made
+        ]
+        peer.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    await store.close()
+    peer.commit()
+    return peer
+
+
+def forget_cached(folder: Path) -> None:
+    """Ask the system to drop the files from its memory, where it can be asked."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+async def took(ask: Callable[[], object]) -> float:
+    """Milliseconds that a call takes, or what it returns takes to be awaited."""
+    start = time.perf_counter()
+    answer = ask()
+    if asyncio.iscoroutine(answer):
+        await answer
+    return (time.perf_counter() - start) * 1000
+
+
+async def listing(folder: Path, entries: int) -> list[Figure]:
+    """Pages, prefixes and openings."""
+    start = time.perf_counter()
+    peer = await build(folder, entries)
+    built = (time.perf_counter() - start) / entries * 1e6
+    opened = []
+    for _ in range(9):
+        before = time.perf_counter()
+        store = await LevelStore.open(folder / "ours", WORKSPACE)
+        opened.append((time.perf_counter() - before) * 1000)
+        await store.close()
+    forget_cached(folder / "ours" / "db")
+    store = await LevelStore.open(folder / "ours", WORKSPACE)
+    cold = await took(store.page)
+    rnd = random.Random(7)
+    prefixes = [short(rnd.randrange(entries)).digest[:8] for _ in range(ROUNDS)]
+    middle = await depth(store, entries // 2)
+    newest = f"SELECT * FROM entries ORDER BY created DESC LIMIT {LIMIT}"
+    peer_pages = [await took(lambda: _entries(peer, newest)) for _ in range(ROUNDS)]
+    pages = [await took(store.page) for _ in range(ROUNDS)]
+    deep = [await took(lambda: store.page(middle)) for _ in range(ROUNDS)]
+    found = [await took(partial(store.find, prefix)) for prefix in prefixes]
+    known = [await took(partial(store.entry, short(number).digest)) for number in range(ROUNDS)]
+    await store.close()
+    peer.close()
+    size = f"at {entries:,} entries"
+    return [
+        (f"put in a group of 500 {size}, us", built, "with the peer's insert"),
+        (f"newest page of {LIMIT} {size}, p50 ms", statistics.median(pages), "<= 1"),
+        (f"the same from SQLite {size}, p50 ms", statistics.median(peer_pages), "on the calling thread"),
+        (f"page of {LIMIT} at half the depth {size}, p50 ms", statistics.median(deep), "<= 1"),
+        (f"first page after opening, cold {size}, ms", cold, "<= 100"),
+        (f"hash prefix {size}, p50 ms", statistics.median(found), "<= 1"),
+        (f"one entry {size}, p50 ms", statistics.median(known), ""),
+        (f"clean open {size}, p50 ms", statistics.median(opened), "<= 300"),
+    ]
+
+
+def _entries(peer: sqlite3.Connection, query: str) -> list[Entry]:
+    return [
+        Entry(digest, size, size, tokens, tool, target, line, "output", created, created)
+        for digest, created, size, tokens, tool, target, line in peer.execute(query)
+    ]
+
+
+async def depth(store: LevelStore, entries: int) -> str:
+    """The cursor behind so many entries."""
+    cursor = ""
+    for _ in range(0, entries, 5000):
+        cursor = (await store.page(cursor, 5000)).cursor
+    return cursor
+
+
+def resident() -> int:
+    """Bytes that this process holds in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+async def idle(folder: Path) -> list[float]:
+    """Megabytes that one of many open workspaces holds: just opened, and after some reads and writes."""
+    names = [folder / str(number) for number in range(WORKSPACES)]
+    for name in names:
+        store = await LevelStore.open(name, WORKSPACE)
+        await store.commit("s", contents=[short(number) for number in range(HELD)])
+        await store.close()
+    warm = await LevelStore.open(folder / "warm", WORKSPACE)
+    await warm.commit("s", contents=[short(1)])
+    gc.collect()
+    before = resident()
+    stores = [await LevelStore.open(name, WORKSPACE) for name in names]
+    await asyncio.gather(*(store.page() for store in stores))
+    opened = (resident() - before) / WORKSPACES / 1e6
+    for store in stores:
+        await store.commit("s", contents=[short(HELD)])
+        await store.get(short(1).digest)
+    used = (resident() - before) / WORKSPACES / 1e6
+    for store in [*stores, warm]:
+        await store.close()
+    return [opened, used]
+
+
+def memory(folder: Path) -> list[Figure]:
+    """What open workspaces hold, in a process of their own."""
+    if not Path("/proc/self/statm").exists():
+        return []
+    line = [sys.executable, __file__, "idle", str(folder)]
+    said = subprocess.run(line, capture_output=True, check=True).stdout
+    opened, used = json.loads(said)
+    return [
+        (f"each of {WORKSPACES} open workspaces, MB", opened, "<= 2"),
+        (f"each of {WORKSPACES} after a put and a read, MB", used, "<= 2"),
+    ]
+
+
+def main(entries: int = DEFAULT) -> list[Figure]:
+    """Name, value and target of each figure."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-store-scale-"))
+    try:
+        (folder / "idle").mkdir()
+        return asyncio.run(listing(folder, entries)) + memory(folder / "idle")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["idle"]:
+        sys.stdout.write(json.dumps(asyncio.run(idle(Path(sys.argv[2])))))
+        sys.exit()
+    for name, value, target in main(int(sys.argv[1]) if sys.argv[1:] else DEFAULT):
+        sys.stdout.write(f"{name:60s} {value:8.2f}   {target}\n")

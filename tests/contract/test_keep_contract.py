@@ -1,0 +1,284 @@
+"""What every store must do about what stays and what goes, run on the durable one and on its twin."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.ports import Store
+from helix_desktop.context.content import Entry
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import DigestUnknown
+from helix_desktop.context.keeping import DAY_MS, CleanUp, Reference
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.memory import MemoryStore
+from tests.support.store_making import WORKSPACE, TickingClock, answered, content, handed_over, spoke, summary
+
+
+@pytest.fixture
+def clock() -> TickingClock:
+    return TickingClock()
+
+
+@pytest.fixture(params=["leveldb", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: TickingClock) -> AsyncIterator[Store]:
+    made: Store
+    if request.param == "leveldb":
+        made = await LevelStore.open(tmp_path / "store", WORKSPACE, clock)
+    else:
+        made = MemoryStore(clock)
+    yield made
+    await made.close()
+
+
+async def listed(store: Store) -> set[str]:
+    return {one.digest for one in (await store.page()).entries}
+
+
+async def collect_all(store: Store) -> tuple[str, ...]:
+    plan = await store.keep.plan(CleanUp())
+    return (await store.keep.collect([one.digest for one in plan.going])).digests
+
+
+async def test_references_lead_both_ways(store: Store) -> None:
+    one, two = content(b"one"), content(b"two")
+    await store.commit("s", [answered(1, b"one"), answered(2, b"two", one.digest)], [one, two])
+    await store.commit("t", [spoke(1), answered(2, b"two")])
+    assert await store.keep.references(one.digest) == [Reference("s", 1), Reference("s", 2)]
+    assert await store.keep.references(two.digest) == [Reference("s", 2), Reference("t", 2)]
+    assert set(await store.keep.named("s")) == {one.digest, two.digest}
+    assert await store.keep.named("t") == [two.digest]
+    assert await store.keep.named("nobody") == []
+    with pytest.raises(ValueError, match="SHA-256"):
+        await store.keep.references("short")
+
+
+async def test_a_session_whose_name_begins_another_s_has_its_own_references(store: Store) -> None:
+    one = content(b"one")
+    await store.commit("s", [answered(1, b"one")], [one])
+    await store.commit("s1", [spoke(1)])
+    assert await store.keep.named("s1") == []
+
+
+async def test_only_what_nobody_names_goes_and_only_after_its_grace(
+    store: Store, clock: TickingClock
+) -> None:
+    free, named, pinned = content(b"free"), content(b"named"), content(b"pinned")
+    await store.commit("s", [answered(1, b"named")], [free, named, pinned])
+    await store.keep.pin(pinned.digest, True)
+    assert (await store.keep.plan(CleanUp())).going == ()
+    clock.now += DAY_MS
+    young = content(b"young")
+    await store.commit("s", contents=[young])
+    plan = await store.keep.plan(CleanUp())
+    assert [one.digest for one in plan.going] == [free.digest]
+    assert (plan.named.entries, plan.pinned.entries, plan.young.entries) == (1, 1, 1)
+    assert plan.freed == (await store.entry(free.digest)).stored_size
+    everything = [one.digest for one in (free, named, pinned, young)]
+    swept = await store.keep.collect(everything)
+    assert swept.digests == (free.digest,)
+    assert await listed(store) == {named.digest, pinned.digest, young.digest}
+    await store.keep.pin(pinned.digest, False)
+    assert await collect_all(store) == (pinned.digest,)
+
+
+async def test_what_is_in_the_trash_can_be_read_and_comes_back_untouched(
+    store: Store, clock: TickingClock
+) -> None:
+    one = content(b"one")
+    await store.commit("s", contents=[one])
+    before = await store.entry(one.digest)
+    clock.now += 2 * DAY_MS
+    await collect_all(store)
+    trash = await store.keep.trash()
+    assert [entry.digest for entry in trash.entries] == [one.digest]
+    assert await store.get(one.digest) == b"one"
+    assert await store.find(one.digest[:8]) == [one.digest]
+    assert (await store.page(prefix=one.digest[:8])).entries == ()
+    assert (await store.keep.restore([one.digest, one.digest])).digests == (one.digest,)
+    assert await listed(store) == {one.digest}
+    after = await store.entry(one.digest)
+    assert msgspec.structs.replace(after, last_used=before.last_used) == before
+    assert await collect_all(store) == ()
+
+
+@pytest.mark.parametrize("how", ["put", "named", "recalled", "pinned"])
+async def test_use_brings_back_from_the_trash(store: Store, clock: TickingClock, how: str) -> None:
+    one = content(b"one")
+    await store.commit("s", contents=[one])
+    clock.now += 2 * DAY_MS
+    await collect_all(store)
+    if how == "put":
+        await store.commit("s", contents=[one])
+    elif how == "named":
+        await store.commit("s", [answered(1, b"one")])
+    elif how == "recalled":
+        await store.commit("s", recalls=[one.digest])
+    else:
+        await store.keep.pin(one.digest, True)
+    assert await listed(store) == {one.digest}
+    assert (await store.keep.empty_trash()).digests == ()
+    assert await store.get(one.digest) == b"one"
+
+
+async def test_old_content_that_is_put_again_gets_its_grace_anew(store: Store, clock: TickingClock) -> None:
+    one = content(b"one")
+    await store.commit("s", contents=[one])
+    clock.now += 2 * DAY_MS
+    await store.commit("s", contents=[one])
+    assert (await store.keep.plan(CleanUp())).going == ()
+
+
+async def test_emptying_the_trash_removes_for_good_what_went_there_in_time(
+    store: Store, clock: TickingClock
+) -> None:
+    small, large = content(b"small"), content(bytes(range(256)) * 6000)
+    await store.commit("s", contents=[small, large])
+    clock.now += 2 * DAY_MS
+    assert len(await collect_all(store)) == 2
+    went = max(one.trashed for one in (await store.keep.trash()).entries)
+    assert (await store.keep.empty_trash(went)).digests == ()
+    assert set((await store.keep.empty_trash()).digests) == {small.digest, large.digest}
+    totals = await store.totals()
+    assert (totals.entries, totals.size, totals.stored_size) == (0, 0, 0)
+    with pytest.raises(DigestUnknown):
+        await store.get(large.digest)
+    await store.commit("s", [answered(1, large.data)], [large])
+    assert await store.get(large.digest) == large.data
+
+
+async def test_a_quota_takes_the_least_recently_used_and_age_what_is_old(
+    store: Store, clock: TickingClock
+) -> None:
+    made = []
+    for number in range(4):
+        clock.now += DAY_MS
+        made.append(content(f"{number} ".encode() * 400))
+        await store.commit("s", contents=[made[-1]])
+    clock.now += 2 * DAY_MS
+    digests = [one.digest for one in made]
+    sizes = [(await store.entry(one)).stored_size for one in digests]
+    aged = await store.keep.plan(CleanUp(unused_ms=4 * DAY_MS))
+    assert [one.digest for one in aged.going] == digests[:2]
+    fitting = await store.keep.plan(CleanUp(quota=sum(sizes[1:])))
+    assert [one.digest for one in fitting.going] == digests[:1]
+    assert fitting.short == 0
+    both = await store.keep.plan(CleanUp(quota=sizes[3], unused_ms=5 * DAY_MS))
+    assert [one.digest for one in both.going] == digests[:3]
+
+
+async def test_a_quota_never_takes_what_a_log_names_and_says_so(store: Store, clock: TickingClock) -> None:
+    named, free = content(b"n" * 3000), content(b"free")
+    await store.commit("s", [answered(1, named.data)], [named, free])
+    clock.now += 2 * DAY_MS
+    plan = await store.keep.plan(CleanUp(quota=1))
+    assert [one.digest for one in plan.going] == [free.digest]
+    assert plan.short == (await store.entry(named.digest)).stored_size - 1
+    assert "cannot be met" in plan.shortfall
+    assert "named by sessions" in plan.shortfall
+
+
+async def test_an_index_entry_that_stays_keeps_what_it_leads_to(store: Store, clock: TickingClock) -> None:
+    far, near = content(b"far"), content(b"near")
+    former = content(f"head\n{far.digest} e1 read_file".encode(), kind="index")
+    index = content(f"head\n{former.digest} before\n{near.digest} e2 read_file".encode(), kind="index")
+    other = content(b"other")
+    await store.commit("s", [handed_over(1, index.data)], [far, near, former, index, other])
+    clock.now += 2 * DAY_MS
+    plan = await store.keep.plan(CleanUp())
+    assert [one.digest for one in plan.going] == [other.digest]
+    assert plan.indexed.entries == 3
+
+
+async def test_what_an_index_entry_leads_to_outlives_the_trash(store: Store, clock: TickingClock) -> None:
+    far = content(b"far")
+    index = content(f"head\n{far.digest} e1 read_file".encode(), kind="index")
+    await store.commit("s", contents=[far, index])
+    clock.now += 2 * DAY_MS
+    assert len(await collect_all(store)) == 2
+    await store.commit("s", [handed_over(1, index.data)])
+    assert (await store.keep.empty_trash()).digests == ()
+    assert await store.get(far.digest) == b"far"
+
+
+async def test_a_deleted_session_is_hidden_with_its_subagents_and_comes_back(store: Store) -> None:
+    child = msgspec.structs.replace(summary("child"), parent="s")
+    await store.commit("s", [answered(1, b"one")], [content(b"one")], summary=summary("s"))
+    await store.commit("child", [spoke(1)], summary=child)
+    await store.commit("other", [spoke(1)], summary=summary("other"))
+    assert await store.keep.trash_session("s") == ("s", "child")
+    assert await store.keep.trash_session("s") == ()
+    assert [one.id for one in await store.sessions()] == ["other"]
+    assert {one.id for one in (await store.keep.trash()).sessions} == {"s", "child"}
+    assert await store.events("s") == [answered(1, b"one")]
+    assert await store.keep.restore_session("s") == ("s", "child")
+    assert {one.id for one in await store.sessions()} == {"s", "child", "other"}
+    assert await store.keep.trash_session("nobody") == ()
+
+
+async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
+    store: Store, clock: TickingClock
+) -> None:
+    one, both = content(b"one"), content(b"both")
+    log = [answered(1, b"one"), answered(2, b"both"), answered(3, b"both")]
+    await store.commit("s", log, [one, both], summary=summary("s"))
+    await store.save_draft("s", "typed")
+    await store.commit("t", [answered(1, b"both")], summary=summary("t"))
+    clock.now += 2 * DAY_MS
+    await store.keep.trash_session("s")
+    assert (await store.keep.plan(CleanUp())).going == ()
+    assert (await store.keep.empty_trash()).sessions == ("s",)
+    assert (await store.events("s"), await store.draft("s")) == ([], "")
+    assert (await store.totals()).sessions == 1
+    assert await store.keep.named("s") == []
+    assert (await store.entry(both.digest)).references == 1
+    assert await store.keep.references(both.digest) == [Reference("t", 1)]
+    assert await collect_all(store) == (one.digest,)
+    await store.commit("s", [spoke(1)], summary=summary("s"))
+    assert await store.events("s") == [spoke(1)]
+
+
+async def test_going_on_with_a_deleted_session_brings_it_back(store: Store) -> None:
+    await store.commit("s", [spoke(1)], summary=summary("s"))
+    await store.keep.trash_session("s")
+    await store.commit("s", [spoke(2)], summary=summary("s", 2))
+    assert [one.id for one in await store.sessions()] == ["s"]
+    assert (await store.keep.empty_trash()).sessions == ()
+    assert len(await store.events("s")) == 2
+
+
+async def test_pins_are_part_of_the_entry(store: Store) -> None:
+    one = content(b"one")
+    await store.commit("s", contents=[one])
+    await store.keep.pin(one.digest, True)
+    found: Entry = (await store.page()).entries[0]
+    assert found.pinned
+    assert (await store.entry(one.digest)).pinned
+    await store.keep.pin(one.digest, False)
+    assert not (await store.entry(one.digest)).pinned
+    with pytest.raises(DigestUnknown):
+        await store.keep.pin(digest_of(b"nowhere"), True)
+
+
+async def test_pages_go_on_over_what_is_in_the_trash(store: Store, clock: TickingClock) -> None:
+    made = [content(f"{number}".encode()) for number in range(6)]
+    for one in made:
+        await store.commit("s", contents=[one])
+    clock.now += 2 * DAY_MS
+    await store.keep.collect([made[0].digest, made[3].digest])
+    first = await store.page(limit=3)
+    assert [one.digest for one in first.entries] == [made[at].digest for at in (5, 4, 2)]
+    rest = await store.page(first.cursor, limit=3)
+    assert ([one.digest for one in rest.entries], rest.cursor) == ([made[1].digest], "")
+
+
+async def test_thousands_go_in_parts(store: Store, clock: TickingClock) -> None:
+    made = [content(f"{number}".encode()) for number in range(450)]
+    await store.commit("s", contents=made)
+    clock.now += 2 * DAY_MS
+    assert len(await collect_all(store)) == 450
+    assert len((await store.keep.empty_trash()).digests) == 450
+    assert (await store.totals()).entries == 0

@@ -1,0 +1,104 @@
+"""Cleaning up and forgetting on the command line, in processes of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
+from tests.support.cli_rig import Cli
+from tests.support.store_making import TickingClock, content, spoke, summary
+
+SECRET = "sk-live-Zq83hd02jfQ"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    made = Cli.at(tmp_path)
+    (made.project / "env.txt").write_text(f"PORT=1\nKEY={SECRET}\n")
+    (made.project / "plain.txt").write_text("plain words\n")
+    return made
+
+
+async def one_turn(cli: Cli, *paths: str) -> None:
+    """A turn that reads these files."""
+    calls = Stream(*(Call("read_file", f'{{"path": "{path}"}}', id=f"c{n}") for n, path in enumerate(paths)))
+    async with ChatServer(in_turn(calls, say(f"The key is {SECRET}."))) as server:
+        assert (await cli.at_server(server.base_url, "Look.")).code == 0
+
+
+async def litter(cli: Cli) -> list[str]:
+    """Put old contents that nobody names, and a session, into the store; the contents' digests."""
+    form = msgspec.json.decode((cli.store / "format").read_bytes())
+    store = await LevelStore.open(cli.store, form["workspace"], TickingClock())
+    made = [content(f"litter {number}".encode() * 200) for number in range(3)]
+    await store.commit("old", [spoke(1)], made, summary=summary("old", title="An old one"))
+    await store.keep.trash_session("old")
+    await store.close()
+    return [one.digest for one in made]
+
+
+async def test_what_nobody_names_goes_to_the_trash_and_comes_back(cli: Cli) -> None:
+    await one_turn(cli, "plain.txt")
+    loose = await litter(cli)
+    here = ("--workspace", "ws")
+    planned = (await cli("cache", "gc", *here, "--dry-run", "--json")).json
+    assert sorted(planned["going"]) == sorted(loose)
+    assert (planned["gone"], planned["named"]["entries"]) == ([], 1)
+    aged = await cli("cache", "gc", *here, "--dry-run", "--older-than", "2000w")
+    assert (aged.code, aged.out) == (0, b"")
+    assert "3 stay" in aged.err
+    small = await cli("cache", "gc", *here, "--dry-run", "--quota", "1KB")
+    assert small.out == b""
+    went = await cli("cache", "gc", *here)
+    assert went.out.count(b"\n") == 3
+    assert "went to the trash" in went.err
+    assert len((await cli("cache", "list", *here, "--json")).json) == 1
+    lying = await cli("cache", "trash", *here)
+    assert b"An old one" in lying.out
+    assert all(one.encode() in lying.out for one in loose)
+    back = await cli("cache", "restore", loose[0][:12], "old", *here, "--json")
+    assert back.json == {"digests": [loose[0]], "sessions": ["old"]}
+    (await cli("cache", "restore", loose[0], *here)).refused(2, "Nothing in the trash")
+    (await cli("cache", "restore", *here)).refused(2, "--all")
+    emptied = (await cli("cache", "trash", *here, "--empty", "--json")).json
+    assert sorted(emptied["digests"]) == sorted(loose[1:])
+    left = {one["digest"] for one in (await cli("cache", "list", *here, "--json")).json}
+    assert loose[0] in left
+    assert len(left) == 2
+
+
+async def test_a_secret_is_shown_first_and_gone_on_the_word(cli: Cli) -> None:
+    await one_turn(cli, "env.txt", "plain.txt")
+    here = ("--workspace", "ws")
+    (await cli("cache", "forget", *here)).refused(2, "Nothing to forget was named")
+    shown = await cli.piped(SECRET.encode() + b"\n", "cache", "forget", "--stdin", *here)
+    assert shown.code == 0
+    assert b"1 cached output: removed for good" in shown.out
+    assert "nothing was changed" in shown.err
+    digest = next(
+        one["digest"] for one in (await cli("cache", "list", *here, "--json")).json
+        if one["target"] == "env.txt"
+    )  # fmt: skip
+    done = await cli.piped(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here, "--json")
+    assert done.json["forgotten"] is True
+    assert done.json["contents"] == [digest]
+    assert not [one for one in cli.data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
+    (await cli("cache", "show", digest, *here)).refused(2, "No cached output")
+    again = await cli.piped(SECRET.encode(), "cache", "forget", "--stdin", *here)
+    assert again.out == b"it stands nowhere in this workspace\n"
+
+    await one_turn(cli, "env.txt")
+    assert digest not in {one["digest"] for one in (await cli("cache", "list", *here, "--json")).json}
+    lifted = await cli("cache", "forget", "--lift", digest, *here, "--json")
+    assert lifted.json == {"lifted": [digest]}
+    await one_turn(cli, "env.txt")
+    assert digest in {one["digest"] for one in (await cli("cache", "list", *here, "--json")).json}
+
+
+async def test_what_cannot_be_meant_is_refused(cli: Cli) -> None:
+    for words in (("--quota", "many"), ("--older-than", "soon"), ("--quota", "0")):
+        (await cli("cache", "gc", "--workspace", "ws", *words)).refused(2, "is no")

@@ -1,0 +1,182 @@
+"""What was forgotten is gone from the files, whatever a store had gone through."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentForgotten, StoreWriteFailed
+from helix_desktop.context.event import Recorded, UserSpoke
+from helix_desktop.context.forgetting import Wanted
+from helix_desktop.store.codec import Codec
+from helix_desktop.store.layout import Layout
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import START, WORKSPACE, TickingClock, answered, content, spoke, summary
+
+SECRET = "".join(random.Random(7).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789", k=48))
+
+
+def files_with(folder: Path, data: bytes = SECRET.encode()) -> list[str]:
+    """The files below a folder in which these bytes stand as they are."""
+    files = (one for one in sorted(folder.rglob("*")) if one.is_file())
+    return [str(one.relative_to(folder)) for one in files if data in one.read_bytes()]
+
+
+def holding(size: int, seed: int) -> bytes:
+    """Bytes that do not compress, with the secret among them."""
+    noise = random.Random(seed).randbytes(size)
+    return noise[: size // 2] + SECRET.encode() + noise[size // 2 :]
+
+
+def compressible() -> bytes:
+    """Bytes with the secret in a form that only unpacking shows."""
+    return b"".join(f"{number} key={SECRET}\n".encode() for number in range(400))[7:]
+
+
+async def filled(folder: Path) -> LevelStore:
+    """A store that holds the secret in every way, live and in old versions of rows."""
+    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    for seq, size in enumerate((0, 900, 1_500_000), 1):
+        data = holding(size, seq)
+        fact = Recorded(2 * seq - 1, START, UserSpoke(f"see {SECRET}", 1))
+        line = summary("s", seq, f"about {SECRET}")
+        await store.commit("s", [fact, answered(2 * seq, data)], [content(data)], summary=line)
+    for typed in (SECRET[:10], SECRET, ""):
+        await store.save_draft("s", typed)
+    await store.commit("gone", [Recorded(1, START, UserSpoke(SECRET, 1))], summary=summary("gone"))
+    await store.keep.trash_session("gone")
+    await store.keep.empty_trash()
+    return store
+
+
+async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
+    store = await filled(tmp_path)
+    try:
+        noise = [content(random.Random(n).randbytes(400_000)) for n in range(60)]  # enough for tables
+        for one in noise:
+            await store.commit("t", contents=[one])
+        packed = Codec().compress(compressible())
+        assert packed is not None
+        assert SECRET.encode() not in packed
+        await store.commit("t", contents=[content(compressible())])
+        assert files_with(tmp_path) != []
+        assert files_with(tmp_path, packed) != []
+        await store.forgetting.carry_out(Wanted(SECRET))
+        assert files_with(tmp_path) == []
+        assert files_with(tmp_path, packed) == []
+        assert (await store.totals()).entries == len(noise)
+        for one in noise:
+            assert await store.get(one.digest) == one.data
+        await store.commit("s", [spoke(7)])
+        assert len(await store.events("s")) == 7
+    finally:
+        await store.close()
+    assert files_with(tmp_path) == []
+    again = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert again.health.report is None
+        assert len(await again.events("s")) == 7
+        with pytest.raises(ContentForgotten):
+            await again.get(digest_of(holding(900, 2)))
+    finally:
+        await again.close()
+
+
+async def test_old_versions_go_also_when_nothing_live_holds_it(tmp_path: Path) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    try:
+        await store.save_draft("s", f"my key is {SECRET}")
+        await store.save_draft("s", "")
+        assert files_with(tmp_path) != []
+        assert (await store.forgetting.carry_out(Wanted(SECRET))).nothing
+        assert files_with(tmp_path) == []
+    finally:
+        await store.close()
+
+
+async def test_damaged_rows_and_copies_kept_aside_go_too(tmp_path: Path) -> None:
+    store = await filled(tmp_path)
+    await store.close()
+    shutil.copytree(tmp_path / "db", tmp_path / "db before repair")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("not of the store")
+    (tmp_path / "quarantine" / f"{digest_of(b'x')}.row").write_bytes(b"unreadable")
+    (tmp_path / "quarantine" / f"{digest_of(b'y')}.row.healed").write_bytes(holding(100, 9))
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    try:
+        finds = await store.forgetting.preview(Wanted(SECRET))
+        assert (len(finds.damaged), finds.aside) == (2, ("db before repair",))
+        await store.forgetting.carry_out(Wanted(SECRET))
+        assert files_with(tmp_path) == []
+        assert (tmp_path / "notes" / "mine.txt").exists()
+    finally:
+        await store.close()
+
+
+async def test_without_room_it_is_done_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await filled(tmp_path)
+    usage = shutil.disk_usage(tmp_path)
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1))
+        with pytest.raises(StoreWriteFailed, match="next start"):
+            await store.forgetting.carry_out(Wanted(SECRET))
+    assert (await store.forgetting.preview(Wanted(SECRET))).nothing
+    await store.close()
+    assert files_with(tmp_path) != []
+    again = await LevelStore.open(tmp_path, WORKSPACE)
+    await again.close()
+    assert files_with(tmp_path) == []
+
+
+async def test_a_crash_between_the_files_is_mended_at_the_next_start(tmp_path: Path) -> None:
+    store = await filled(tmp_path)
+    events = await store.events("s")
+    await store.close()
+    layout = Layout(tmp_path)
+    shutil.copytree(layout.db, layout.new_db)
+    layout.db.rename(layout.old_db)
+    again = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert await again.events("s") == events
+        assert not layout.old_db.exists()
+    finally:
+        await again.close()
+
+
+async def test_readers_and_writers_go_on_meanwhile(tmp_path: Path) -> None:
+    store = await filled(tmp_path)
+    kept = content(random.Random(1).randbytes(100_000))
+    await store.commit("t", contents=[kept])
+    done = asyncio.Event()
+
+    async def read() -> int:
+        times = 0
+        while not done.is_set():
+            assert await store.get(kept.digest) == kept.data
+            times += 1
+        return times
+
+    async def write() -> int:
+        seq = 0
+        while not done.is_set():
+            seq += 1
+            await store.commit("w", [spoke(seq)])
+        return seq
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            reading, writing = group.create_task(read()), group.create_task(write())
+            await store.forgetting.carry_out(Wanted(SECRET))
+            done.set()
+        assert reading.result() > 0
+        assert len(await store.events("w")) == writing.result() > 0
+        assert files_with(tmp_path) == []
+    finally:
+        await store.close()

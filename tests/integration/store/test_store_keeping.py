@@ -1,0 +1,78 @@
+"""Cleaning up among other work, and killed in the middle: nothing named is lost, and the rows agree."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.keeping import DAY_MS, CleanUp
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_killing import KEEPER, check_acknowledged, check_rows_agree, kill_a_writer
+from tests.support.store_making import WORKSPACE, TickingClock, answered, content, summary
+
+ROUNDS = 8
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+async def test_killed_while_it_cleans_a_store_is_sound(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    for seed in range(ROUNDS):
+        acknowledged = kill_a_writer(folder, seed, 0.8, KEEPER)
+        store = await LevelStore.open(folder, WORKSPACE)
+        try:
+            assert store.health.report is None
+            assert await check_acknowledged(store, acknowledged) > 0
+            await check_totals(store)
+        finally:
+            await store.close()
+        check_rows_agree(folder)
+
+
+async def check_totals(store: LevelStore) -> None:
+    """Assert that the counts are those of the entries, wherever they lie."""
+    entries = [*(await store.keep.trash()).entries]
+    cursor = ""
+    while True:
+        page = await store.page(cursor, 1000)
+        entries += page.entries
+        cursor = page.cursor
+        if not cursor:
+            break
+    totals = await store.totals()
+    assert totals.entries == len(entries)
+    assert totals.size == sum(one.size for one in entries)
+    assert totals.stored_size == sum(one.stored_size for one in entries)
+    assert totals.sessions == len(await store.sessions()) + len((await store.keep.trash()).sessions)
+
+
+@pytest.mark.parametrize("size", [300, 1_200_000])
+async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int) -> None:
+    clock = TickingClock()
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE, clock)
+    data = random.Random(size).randbytes(size)
+    one = content(data)
+    try:
+        await store.commit("s", contents=[one])
+        for seq in range(1, 8):
+            session = f"s{seq}"
+            clock.now += 2 * DAY_MS
+            await store.keep.collect([one.digest])
+            assert [entry.digest for entry in (await store.keep.trash()).entries] == [one.digest]
+            doing = [
+                store.keep.empty_trash(),
+                store.commit(session, [answered(1, data)], [one], summary=summary(session)),
+                store.keep.empty_trash(),
+            ]
+            random.Random(seq).shuffle(doing)
+            await asyncio.gather(*doing)
+            assert await store.get(one.digest) == data
+            assert (await store.keep.plan(CleanUp())).named.entries == 1
+            await store.keep.trash_session(session)
+            await store.keep.empty_trash()
+            await check_totals(store)
+    finally:
+        await store.close()

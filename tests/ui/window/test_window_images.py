@@ -1,0 +1,109 @@
+"""Images in the whole window: pasted, dropped and sent, or told apart when they cannot be."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.image import LONGEST_EDGE, image_of
+from helix_desktop.ui.chat.rows import UserRow
+from tests.support.chat_server import ChatServer, in_turn, say
+from tests.support.pictures import png
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def drop(rig: Rig, *paths: Path) -> None:
+    """Drop files on the text field."""
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    viewport = rig.composer.editor.viewport()
+    at, copy = QPoint(5, 5), Qt.DropAction.CopyAction
+    held = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    entered = QDragEnterEvent(at, copy, *held)
+    QGuiApplication.sendEvent(viewport, entered)
+    assert entered.isAccepted()
+    QGuiApplication.sendEvent(viewport, QDropEvent(at, copy, *held))
+
+
+async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplication, tmp_path: Path) -> None:
+    data = png(320, 200, 7)
+    (tmp_path / "lamp.png").write_bytes(data)
+    async with ChatServer(in_turn(say("A lamp."))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server, images=True)
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachments, "the image stands above the text")
+        assert rig.attachments()[0].startswith("lamp.png · ")
+        assert rig.composer.text() == ""
+        rig.typed("What is this?")
+        await until(lambda: rig.facts(UserSpoke), "it was sent")
+        await rig.turn_over()
+
+        parts = server.requests[-1].json["messages"][-1]["content"]
+        assert parts[0]["text"] == "What is this?\n\n[Image: lamp.png]"
+        assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
+        (row,) = rig.rows(UserRow)
+        assert row.attachments[0].startswith("lamp.png · ")
+        (said,) = rig.facts(UserSpoke)
+        assert await rig.room.store.get(said.attachments[0].digest) == data
+        assert rig.attachments() == []
+
+
+async def test_a_large_screenshot_that_was_pasted_is_made_small_enough(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
+    pixels.fill(QColor("teal"))
+    async with ChatServer(in_turn(say("Teal."))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server, images=True)
+        mime = QMimeData()
+        mime.setImageData(pixels)
+        QGuiApplication.clipboard().setMimeData(mime)
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+        await until(rig.attachments, "the image stands above the text")
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+        await until(lambda: rig.facts(UserSpoke), "it was sent without a word")
+        await rig.turn_over()
+        (said,) = rig.facts(UserSpoke)
+        image = said.attachments[0].image
+        assert image is not None
+        assert (image.width, image.height) == (LONGEST_EDGE, LONGEST_EDGE // 2)
+        assert image_of(await rig.room.store.get(image.digest), image.digest, image.label) == image
+
+
+async def test_a_model_that_sees_none_is_named_on_the_chip(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(32, 20))
+    async with ChatServer(in_turn(say("I cannot see it."))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachments, "the image stands above the text")
+        assert rig.attachments() == ["lamp.png · the model sees no images"]
+        rig.typed("What is this?")
+        await until(lambda: rig.facts(UserSpoke), "it was sent")
+        await rig.turn_over()
+        assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+
+
+async def test_what_is_no_image_is_said_or_stays_text(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "broken.png").write_bytes(b"no image at all")
+    (tmp_path / "notes.txt").write_text("words")
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        drop(rig, tmp_path / "broken.png")
+        await until(lambda: "broken.png" in rig.banners(), "it is said why")
+        drop(rig, tmp_path / "gone.png")
+        await until(lambda: "gone.png could not be read" in rig.banners(), "it is said why")
+        assert rig.attachments() == []
+        drop(rig, tmp_path / "notes.txt")
+        assert rig.composer.text().endswith("/notes.txt")
