@@ -26,6 +26,7 @@ SUMMARIES = (b"s", b"t")
 EVENTS = (b"e", b"f")
 DRAFTS = (b"d", b"e")
 EVERYTHING = (b"", b"\xff")
+LAST_EVENTS = (b"!last\0", b"!last\1")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
@@ -173,6 +174,11 @@ def summary(session: str) -> bytes:
 def draft(session: str) -> bytes:
     """Where a session's unsent text lies."""
     return b"d" + session_bytes(session)
+
+
+def session_of(key: bytes, span: Span) -> str:
+    """The session at the end of a key of SUMMARIES, DRAFTS or LAST_EVENTS."""
+    return key[len(span[0]) :].decode()
 
 
 def last_event(session: str) -> bytes:

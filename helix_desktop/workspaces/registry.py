@@ -74,6 +74,10 @@ class Registry:
         """The workspaces that stand in the list."""
         return [record for record in self._records.values() if record.listed]
 
+    def known(self) -> list[WorkspaceRecord]:
+        """All workspaces, also those that were taken off the list."""
+        return list(self._records.values())
+
     def get(self, identity: str) -> WorkspaceRecord:
         """One workspace. Raises WorkspaceMissing."""
         try:
