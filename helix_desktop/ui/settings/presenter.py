@@ -276,8 +276,8 @@ class SettingsPresenter(QObject):
             for key in fields:
                 self.dialog.policy.refuse(key, why)
             return
-        except OSError as error:
-            self._shell.tell(HelixError("The policy was not saved.", f"{error}.", "Try again."))
+        except HelixError as error:
+            self._shell.tell(error)
             return
         room.policy = policy
         self._show_workspace()
