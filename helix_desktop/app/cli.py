@@ -115,6 +115,7 @@ def parser() -> argparse.ArgumentParser:
     _add_cache(commands, common)
     _add_timeline(commands, common)
     _add_backup(commands, common)
+    _add_move(commands, common)
     _add_replay(commands, common)
     checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
     checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
@@ -185,6 +186,13 @@ def _add_backup(commands: argparse._SubParsersAction[_Parser], common: _Parser) 
     backup.add_argument("folder", type=_folder, metavar="FOLDER", help="where the files go")
     backup.add_argument("--workspace", type=_folder, metavar="PATH", help="this project folder alone")
     backup.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _add_move(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+    move = commands.add_parser("move-data", parents=[common], help="keep everything in another folder")
+    move.add_argument("folder", type=_folder, metavar="FOLDER", help="an empty folder, or a new one")
+    move.add_argument("--remove-old", action="store_true", help="remove the old copy at the end")
+    move.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def _add_replay(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
@@ -307,6 +315,10 @@ def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
             from helix_desktop.app.replaying import replay
 
             return replay
+        case "move-data":
+            from helix_desktop.app.moving import move_data
+
+            return move_data
         case "self-check":
             from helix_desktop.app.self_check import self_check
 
