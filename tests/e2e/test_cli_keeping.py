@@ -93,7 +93,7 @@ async def test_a_secret_is_shown_first_and_gone_on_the_word(cli: Cli) -> None:
     assert done.json["forgotten"] is True
     assert done.json["contents"] == [digest]
     assert not [one for one in cli.data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
-    (await cli("cache", "show", digest, *here)).refused(2, "No cached output")
+    (await cli("cache", "show", digest, *here)).refused(2, "was forgotten on the person's word on")
     again = await cli.piped(SECRET.encode(), "cache", "forget", "--stdin", *here)
     assert again.out == b"it stands nowhere in this workspace\n"
 
