@@ -59,6 +59,16 @@ def bench(arguments: Sequence[str]) -> int:
     _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
 
 
+def torture(arguments: Sequence[str]) -> int:
+    """Race, kill and damage the store for a long time; with names, only tests/torture/NAME.py."""
+    _set_up("test", libraries=None)
+    scripts = sorted(path for path in (ROOT / "tests" / "torture").glob("*.py"))
+    chosen = [path for path in scripts if not arguments or path.stem in arguments]
+    failed = [path.name for path in chosen if _call(str(path.relative_to(ROOT)))]
+    sys.stdout.write(f"failed: {', '.join(failed)}\n" if failed else f"{len(chosen)} passed\n")
+    return 1 if failed or not chosen else 0
+
+
 def screenshots(arguments: Sequence[str]) -> int:
     """Picture every screen, light and dark, into build/screenshots."""
     _set_up("run", libraries="run")
@@ -117,6 +127,7 @@ COMMANDS: dict[str, Command] = {
     "test": test,
     "check": check,
     "bench": bench,
+    "torture": torture,
     "screenshots": screenshots,
     "doctor": doctor,
     "lock": lock,

@@ -13,6 +13,7 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
 from helix_desktop.app.carrier import Carrier
+from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
@@ -173,6 +174,10 @@ class Desk:
     async def try_model(self, provider: Provider, model: str, key: str) -> str:
         """Ask a model for one short answer. Raises ModelError."""
         return await self.models.tried(provider, model, key)
+
+    def forgetting(self, identity: str) -> Everywhere:
+        """How a secret is removed from an open workspace and from all that is kept beside its store."""
+        return Everywhere(self, self._rooms[identity])
 
     async def close_room(self, identity: str) -> None:
         """End what runs in a workspace and let go of its store."""

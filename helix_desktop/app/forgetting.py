@@ -89,3 +89,18 @@ def _clean(path: Path, redaction: Redaction) -> None:
         file.seek(0)
         file.write(clean)
         file.truncate()
+
+
+class Everywhere:
+    """Forgetting in one open workspace and beside its store, as the window has it."""
+
+    def __init__(self, kept: Kept, room: Room) -> None:
+        self._kept, self._room = kept, room
+
+    async def preview(self, wanted: Wanted, told: Told) -> Finds:
+        """Where it stands; changes nothing. Raises InputUnusable."""
+        return await preview_everywhere(self._kept, self._room, wanted, told)
+
+    async def carry_out(self, wanted: Wanted, told: Told) -> Finds:
+        """Remove it for good; what was changed. Raises InputUnusable, StoreWriteFailed."""
+        return await forget_everywhere(self._kept, self._room, wanted, told)

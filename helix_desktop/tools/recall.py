@@ -21,7 +21,7 @@ from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.matches import find_lines
-from helix_desktop.tools.pages import Page, Pages, lines_of
+from helix_desktop.tools.pages import Page, Pages, let_go, lines_in
 from helix_desktop.tools.ripgrep import Ripgrep
 
 PAGE_TOKENS = 4_000  # CONTEXT.md 4: paged recalls matter once recalls are frequent
@@ -84,9 +84,12 @@ class RecallCachedContent(Free):
         if image is not None:
             shown = f"{_name(entry)}: {image.about}."
             return ToolResult(data, target=about, shown=shown, recalled=digest, image=image)
-        lines = await asyncio.to_thread(lambda: lines_of(data.decode(errors="replace")))
+        lines = await asyncio.to_thread(lines_in, data)
         choose = self._matches if given.pattern else self._lines
-        shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
+        try:
+            shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
+        finally:
+            await asyncio.to_thread(let_go, lines)
         return ToolResult(data, target=about, shown=shown, recalled=digest)
 
     async def _resolve(self, said: str) -> str:
@@ -125,7 +128,7 @@ class RecallCachedContent(Free):
 
     async def _lines(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first, last = _range(lines, given)
-        pages = Pages(lines[:last], given.max_tokens, self._count)
+        pages = Pages(_part(lines, 1, last), given.max_tokens, self._count)
         page = await pages.starting(first, given.start_char)
         if page.is_all and first == 1 and last == len(lines):
             return ""
@@ -134,7 +137,7 @@ class RecallCachedContent(Free):
     async def _matches(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first, last = _range(lines, given)
         asked = f"{given.pattern!r} in lines {first}-{last}"
-        found = await find_lines(self._ripgrep, lines[first - 1 : last], first, given.pattern)
+        found = await find_lines(self._ripgrep, _part(lines, first, last), first, given.pattern)
         if not found.count:
             return f"{_name(entry)}: no line matches {asked}."
         page = await Pages([row.shown for row in found.rows], given.max_tokens, self._count).starting(1, 0)
@@ -157,6 +160,11 @@ def _range(lines: list[str], given: RecallArguments) -> tuple[int, int]:
             f"The content has {len(lines):,} lines.",
         )
     return first, last
+
+
+def _part(lines: list[str], first: int, last: int) -> list[str]:
+    """Some lines, from 1 on; all of them are not copied."""
+    return lines if (first, last) == (1, len(lines)) else lines[first - 1 : last]
 
 
 def _name(entry: Entry) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -35,6 +35,7 @@ class CacheBrowser(QWidget):
     verify_all_requested = Signal()
     cancel_requested = Signal()  # of the work that set_progress shows
     export_requested = Signal(str)
+    forget_requested = Signal(str)
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
 
@@ -153,6 +154,10 @@ class CacheBrowser(QWidget):
     def _wire(self) -> None:
         self.table.chosen.connect(self._chose)
         self.table.opened.connect(self.preview.content.text.setFocus)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(
+            lambda at: self._row_menu(self.table.viewport().mapToGlobal(at))
+        )
         self.table.order_toggled.connect(
             lambda: self.model.set_oldest_first(self.filter_bar.toggle_order() == "oldest")
         )
@@ -247,6 +252,14 @@ class CacheBrowser(QWidget):
     def _complain(self, error: HelixError) -> None:
         self._trouble.setText(str(error))
         self._notice.show()
+
+    def _row_menu(self, at: QPoint) -> None:
+        digest = self.table.current_digest()
+        if digest:
+            menu = QMenu(self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.addAction("Forget…", lambda: self.forget_requested.emit(digest))
+            menu.popup(at)
 
     def _more(self, anchor: QWidget) -> None:
         menu = QMenu(self)
