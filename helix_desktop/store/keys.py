@@ -14,6 +14,7 @@ order.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from helix_desktop.context.digest import HEX_DIGITS, is_digest, is_prefix
 
@@ -47,6 +48,7 @@ Span = tuple[bytes, bytes]
 """A range of keys: from the first one on, up to but without the second."""
 
 
+@lru_cache(maxsize=64)  # a put asks for the same few digests ten times
 def raw(digest: str) -> bytes:
     """A full digest as 32 bytes. Raises ValueError when it is none."""
     if not is_digest(digest):

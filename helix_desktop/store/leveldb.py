@@ -66,10 +66,15 @@ class LevelStore(LevelFinder):
         self._backlog = Backlog()
         self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
         self.health = LevelHealth(files, self._contents, self._read)
-        self._helper = Helper(f"helix-store-pack-{files.layout.folder.name}", self._known)
+        self._helper = Helper(
+            f"helix-store-pack-{folder}",
+            lambda digest: files.handle.get(keys.record(digest)) is not None,
+        )
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{folder}"
-        self._writer = Writer(name, files.handle.get, _guarded(files, self._write), self._tell, self._finish)
+        self._writer = Writer(
+            name, files.handle.get, _guarded(files, self._write), delivery.tell, self._finish
+        )
 
     @classmethod
     async def open(
@@ -206,12 +211,6 @@ class LevelStore(LevelFinder):
         bump_sequence(batch, self._codec)
         self._files.handle.write(batch)
         self._index.changed(batch)
-
-    def _known(self, digest: str) -> bool:
-        return self._files.handle.get(keys.record(digest)) is not None
-
-    def _tell(self, told: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
-        self._delivery.bring([(place, None, error) for place, error in told])
 
     def _finish(self) -> None:
         # On the writer's thread: reads that were asked before the close are answered first.

@@ -109,7 +109,7 @@ class Registry:
         real = _real(path)
         named = name or os.path.basename(real) or real
         record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo)
-        self._make_place(record.id)
+        _make(self.place(record.id))
         self.save_policy(record.id, Policy())  # visible from the start, to be edited by hand as well
         return self._keep(record)
 
@@ -160,7 +160,8 @@ class Registry:
             raise _not_saved("The list of workspaces", self._folder, error) from error
 
     def _keep(self, record: WorkspaceRecord) -> WorkspaceRecord:
-        place = self._make_place(record.id)
+        place = self.place(record.id)
+        _make(place)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
         self._files.write(place / RECORD_FILE, fields)
         self._records[record.id] = record
@@ -169,11 +170,6 @@ class Registry:
     def place(self, identity: str) -> Path:
         """The folder of a workspace's own data."""
         return self._folder / str(uuid.UUID(identity))
-
-    def _make_place(self, identity: str) -> Path:
-        place = self.place(identity)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return place
 
     def store_folder(self, identity: str) -> Path:
         """The folder of a workspace's store."""
@@ -249,6 +245,10 @@ class SavedRules:
         """Forget a rule."""
         saved = self._registry.get(self._identity).rules
         self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
+
+
+def _make(place: Path) -> None:
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _is_identity(name: str) -> bool:
