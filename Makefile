@@ -1,6 +1,6 @@
 # A thin wrapper: every command is one of ./helix, which also works where make is missing.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench screenshots doctor lock clean
+.PHONY: help run test check bench torture screenshots doctor lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ check: ## Format, lint, types and import rules
 
 bench: ## Measure, and print one table of figures (TRAJECTORIES=DIR: what each profile makes of recorded sessions)
 	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
+
+torture: ## Damage stores, cut their power and kill their writers, hundreds of times (takes minutes)
+	@./helix torture
 
 screenshots: ## Picture every screen, light and dark, into build/screenshots
 	@./helix screenshots

@@ -59,6 +59,12 @@ def bench(arguments: Sequence[str]) -> int:
     _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
 
 
+def torture(arguments: Sequence[str]) -> int:
+    """Damage stores, cut their power and kill their writers, hundreds of times."""
+    _set_up("test", libraries="test")
+    return _call("-m", "pytest", "-m", "torture", "tests/torture", *arguments)
+
+
 def screenshots(arguments: Sequence[str]) -> int:
     """Picture every screen, light and dark, into build/screenshots."""
     _set_up("run", libraries="run")
@@ -117,6 +123,7 @@ COMMANDS: dict[str, Command] = {
     "test": test,
     "check": check,
     "bench": bench,
+    "torture": torture,
     "screenshots": screenshots,
     "doctor": doctor,
     "lock": lock,
