@@ -17,7 +17,7 @@ check: ## Format, lint, types and import rules
 bench: ## Measure, and print one table of figures (TRAJECTORIES=DIR: what each profile makes of recorded sessions)
 	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
 
-torture: ## Damage stores, cut their power and kill their writers, hundreds of times (takes minutes)
+torture: ## Race, kill and damage the store for a long time
 	@./helix torture
 
 screenshots: ## Picture every screen, light and dark, into build/screenshots

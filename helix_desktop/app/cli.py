@@ -15,6 +15,7 @@ from typing import NoReturn
 from helix_desktop import __version__
 from helix_desktop.app.keep_grammar import add_keep_verbs
 from helix_desktop.context.errors import (
+    ArchiveUnusable,
     DataDirUnusable,
     DigestAmbiguous,
     DigestUnknown,
@@ -35,6 +36,7 @@ _GIVEN = (
     SettingsDamaged,
     WorkspaceMissing,
     RecordingUnusable,
+    ArchiveUnusable,
     DigestUnknown,
     DigestAmbiguous,
 )
@@ -112,6 +114,8 @@ def parser() -> argparse.ArgumentParser:
     _add_run(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)
+    _add_backup(commands, common)
+    _add_move(commands, common)
     _add_replay(commands, common)
     checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
     checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
@@ -141,7 +145,7 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
 def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     cache = commands.add_parser("cache", help="the cached outputs of a workspace")
     verbs = cache.add_subparsers(
-        dest="verb", metavar="list|show|verify|repair|gc|trash|restore|forget", required=True
+        dest="verb", metavar="list|show|verify|repair|export|import|gc|trash|restore|forget", required=True
     )
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
@@ -156,9 +160,13 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
         ("list", "newest first"),
         ("show", "write the exact bytes"),
         ("verify", "compare with SHA-256"),
+        ("export", "write sessions and contents to one file"),
+        ("import", "add what a file holds; nothing is overwritten"),
         ("repair", "check everything, and mend what is wrong"),
     ):
         verb = add(name, text)
+        if name in ("export", "import"):
+            verb.add_argument("file", type=_folder, metavar="FILE", help="a file that ends in .helix")
         if name == "show":
             verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
         if name == "verify":
@@ -172,6 +180,20 @@ def _add_timeline(commands: argparse._SubParsersAction[_Parser], common: _Parser
         "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
     )
     timeline.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _add_backup(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+    backup = commands.add_parser("backup", parents=[common], help="write every workspace to a file")
+    backup.add_argument("folder", type=_folder, metavar="FOLDER", help="where the files go")
+    backup.add_argument("--workspace", type=_folder, metavar="PATH", help="this project folder alone")
+    backup.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _add_move(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+    move = commands.add_parser("move-data", parents=[common], help="keep everything in another folder")
+    move.add_argument("folder", type=_folder, metavar="FOLDER", help="an empty folder, or a new one")
+    move.add_argument("--remove-old", action="store_true", help="remove the old copy at the end")
+    move.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def _add_replay(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
@@ -288,16 +310,16 @@ def _forget_output() -> None:
 def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The command's code, imported only when it runs: the window must not wait for the others."""
     match given.command:
-        case "run" | "cache" | "timeline":
-            from helix_desktop.app import headless
-
-            return {"run": headless.run_turn, "cache": headless.cache, "timeline": headless.timeline}[
-                given.command
-            ]
+        case "run" | "cache" | "timeline" | "backup":
+            return _on_workspaces(f"{given.command} {getattr(given, 'verb', '')}".rstrip())
         case "replay":
             from helix_desktop.app.replaying import replay
 
             return replay
+        case "move-data":
+            from helix_desktop.app.moving import move_data
+
+            return move_data
         case "self-check":
             from helix_desktop.app.self_check import self_check
 
@@ -307,6 +329,19 @@ def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     from helix_desktop.app.main import show_window
 
     return show_window
+
+
+def _on_workspaces(command: str) -> Callable[[argparse.Namespace], int]:
+    from helix_desktop.app import carrying, headless
+
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "run": headless.run_turn,
+        "timeline": headless.timeline,
+        "cache export": carrying.export,
+        "cache import": carrying.take_in,
+        "backup": carrying.backup,
+    }
+    return commands.get(command, headless.cache)
 
 
 def _pictured(command: str) -> Callable[[argparse.Namespace], int]:

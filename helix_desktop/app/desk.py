@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
+from helix_desktop.app.carrier import Carrier
+from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
@@ -22,7 +25,9 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.opening import open_store
+from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.none import NoTools
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -45,8 +50,11 @@ class Desk:
         environ: Mapping[str, str],
         approver: Approver | None = None,
         pause_s: float = DEMO_PAUSE_S,
+        beside: bool = False,
     ) -> None:
+        """`beside` says that a workspace which another process has open is used through that process."""
         self.data = data
+        self._open_store = open_store if beside else SharedStore.open
         self._settings_file = SettingsFile(data.settings_file)
         self.settings, damaged = self._settings_file.load()
         self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
@@ -57,7 +65,9 @@ class Desk:
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
+        self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self.carrier = Carrier(self.registry, self._lend, now_ms)
 
     async def save_settings(self, settings: Settings) -> None:
         """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then."""
@@ -84,7 +94,7 @@ class Desk:
         root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
         model = await self.models.named(record.model)
-        store = await LevelStore.open(self.registry.store_folder(identity), identity, now_ms)
+        store = await self._open_store(self.registry.store_folder(identity), identity, now_ms)
         parts = Parts(
             store=store,
             tools=self._toolbox(root, store) if root else NoTools(),
@@ -94,14 +104,31 @@ class Desk:
             prompts=prompts(),
             approver=self._approver,
         )
-        return Room(identity, parts, policy, model, reading)
+        self._stores[identity] = store
+        room = Room(identity, parts, policy, model, reading)
+        if isinstance(store, SharedStore):
+            store.reserve(lambda session: any(one.session.id == session for one in room.conversations))
+        return room
+
+    @asynccontextmanager
+    async def _lend(self, identity: str) -> AsyncIterator[SharedStore | RemoteStore]:
+        """The store of a workspace, opened if no room of it is open, and closed then."""
+        if identity in self._rooms:
+            yield self._stores[identity]
+            return
+        async with self._locks.setdefault(identity, asyncio.Lock()):
+            store = await self._open_store(self.registry.store_folder(identity), identity, now_ms)
+            try:
+                yield store
+            finally:
+                await store.close()
 
     def _scripted(self, identity: str) -> bool:
         """Whether the demo model's script answers in a workspace."""
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    def _toolbox(self, root: Path, store: LevelStore) -> Toolbox:
+    def _toolbox(self, root: Path, store: SharedStore | RemoteStore) -> Toolbox:
         descriptions = resources_dir() / "prompts" / "tools"
         own = (self.data.settings_file, self.data.workspaces_dir, self.data.logs_dir)
         return Toolbox(root, store, descriptions, self.counter.count, protected=own)
@@ -147,6 +174,10 @@ class Desk:
     async def try_model(self, provider: Provider, model: str, key: str) -> str:
         """Ask a model for one short answer. Raises ModelError."""
         return await self.models.tried(provider, model, key)
+
+    def forgetting(self, identity: str) -> Everywhere:
+        """How a secret is removed from an open workspace and from all that is kept beside its store."""
+        return Everywhere(self, self._rooms[identity])
 
     async def close_room(self, identity: str) -> None:
         """End what runs in a workspace and let go of its store."""

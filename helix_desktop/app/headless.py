@@ -65,7 +65,7 @@ def run_turn(given: argparse.Namespace) -> int:
                 raise voice.gone from None
             raise
 
-    return _in_room(given, work)
+    return in_room(given, work)
 
 
 async def _turn(conversation: Conversation, message: str, voice: Voice) -> int:
@@ -102,15 +102,15 @@ async def _session(room: Room, wanted: str) -> Conversation:
 def cache(given: argparse.Namespace) -> int:
     """List, show, verify, repair, clean up or forget the cached outputs of a workspace."""
     if given.verb == "repair":
-        return _in_room(given, lambda desk, room: repairing.repair(given, desk, room))
+        return in_room(given, lambda desk, room: repairing.repair(given, desk, room))
     verbs: dict[str, Callable[[argparse.Namespace, Room], Coroutine[Any, Any, int]]] = {
         "list": _list,
         "show": _show,
         "verify": _verify,
     }
     if given.verb in keeping.VERBS:
-        return _in_room(given, lambda desk, room: keeping.VERBS[given.verb](given, desk, room))
-    return _in_room(given, lambda _, room: verbs[given.verb](given, room))
+        return in_room(given, lambda desk, room: keeping.VERBS[given.verb](given, desk, room))
+    return in_room(given, lambda _, room: verbs[given.verb](given, room))
 
 
 async def _list(given: argparse.Namespace, room: Room) -> int:
@@ -208,7 +208,7 @@ def timeline(given: argparse.Namespace) -> int:
                 _print_timeline(session_events)
         return 0
 
-    return _in_room(given, work)
+    return in_room(given, work)
 
 
 def _print_timeline(session: dict[str, Any]) -> None:
@@ -220,13 +220,31 @@ def _print_timeline(session: dict[str, Any]) -> None:
         out("  nothing was rewritten yet")
 
 
-def _in_room(given: argparse.Namespace, work: _Work) -> int:
+def in_room(given: argparse.Namespace, work: _Work) -> int:
+    """Run `work` in the workspace that is meant. Raises HelixError."""
+
+    async def open_room(desk: Desk) -> int:
+        record = _record(desk, given)
+        for problem in desk.problems:
+            err(f"helix-desktop: {problem}")
+        # What is stored can be looked at also when the project's folder is gone.
+        room = await desk.room(record.id, reading=given.command != "run")
+        if getattr(given, "verb", "") != "repair":
+            await repairing.tell_mended(room.store)
+        return await work(desk, room)
+
+    return at_desk(given, open_room)
+
+
+def at_desk(given: argparse.Namespace, work: Callable[[Desk], Coroutine[Any, Any, int]]) -> int:
+    """Run `work` to its end, or until a signal ends it; the exit code. Raises HelixError."""
+
     async def run() -> int:
         this = asyncio.current_task()
         if sys.platform != "win32" and this is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
-        async with _opened(given) as (desk, room):
-            return await work(desk, room)
+        async with _desk(given) as desk:
+            return await work(desk)
 
     try:
         return asyncio.run(run())
@@ -235,22 +253,15 @@ def _in_room(given: argparse.Namespace, work: _Work) -> int:
 
 
 @asynccontextmanager
-async def _opened(given: argparse.Namespace) -> AsyncIterator[tuple[Desk, Room]]:
+async def _desk(given: argparse.Namespace) -> AsyncIterator[Desk]:
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     data.ensure()
     handler = open_log(data.logs_dir)
     try:
         approver = AlwaysAnswers("once" if getattr(given, "yes", False) else "deny")
-        desk = Desk(data, os.environ, approver, pause_s=0.0)
+        desk = Desk(data, os.environ, approver, pause_s=0.0, beside=True)
         try:
-            record = _record(desk, given)
-            for problem in desk.problems:
-                err(f"helix-desktop: {problem}")
-            # What is stored can be looked at also when the project's folder is gone.
-            room = await desk.room(record.id, reading=given.command != "run")
-            if getattr(given, "verb", "") != "repair":
-                await repairing.tell_mended(room.store)
-            yield desk, room
+            yield desk
         finally:
             await desk.close()
     finally:
@@ -258,7 +269,7 @@ async def _opened(given: argparse.Namespace) -> AsyncIterator[tuple[Desk, Room]]
 
 
 def _record(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
-    """The workspace that is meant; `run` makes one. Raises WorkspaceMissing, SettingsDamaged."""
+    """The workspace that is meant; `run` and `import` make one. Raises WorkspaceMissing, SettingsDamaged."""
     path: Path = given.workspace
     record = desk.registry.at(path)
     if record is None and desk.registry.problems and os.path.isdir(path):
@@ -267,6 +278,8 @@ def _record(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
     if given.command != "run":
         if record is not None:
             return record
+        if getattr(given, "verb", "") == "import":
+            return desk.registry.add(path)
         raise WorkspaceMissing(
             f"{path} is no workspace of Helix Desktop.",
             "Nothing has been run there yet.",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from helix_desktop.config.moved import POINTER, follow
 from helix_desktop.context.errors import DataDirUnusable
 
 if TYPE_CHECKING:
@@ -39,19 +40,26 @@ class DataDir:
     """The one folder that Helix Desktop writes its own data into."""
 
     root: Path
+    moved_from: Path | None = None
 
     @classmethod
     def locate(cls, explicit: Path | None, environ: Mapping[str, str]) -> DataDir:
         """Choose the folder: the one given, else HELIX_DATA_DIR, else the system's place for user data.
 
-        Touches no disk. A relative folder counts from the current one; "~" is the home folder.
+        One that was moved leads to its new place. A relative folder counts from the current one; "~" is the
+        home folder.
         """
         named = explicit or environ.get(DATA_DIR_VARIABLE, "").strip()
         if named:
-            return cls(Path(os.path.abspath(os.path.expanduser(named))))
+            return cls._at(Path(os.path.abspath(os.path.expanduser(named))))
         import platformdirs
 
-        return cls(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
+        return cls._at(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
+
+    @classmethod
+    def _at(cls, place: Path) -> DataDir:
+        root = follow(place)
+        return cls(root, place if root != place else None)
 
     @property
     def settings_file(self) -> Path:
@@ -82,6 +90,13 @@ class DataDir:
 
         Raises DataDirUnusable.
         """
+        if self.moved_from is not None and not self.workspaces_dir.is_dir():
+            # Made anew in an unplugged drive's place, it would look as if everything was lost.
+            raise DataDirUnusable(
+                f"The data directory was moved to {self.root}, and is not there.",
+                "The drive may be missing, or the folder was moved or renamed by hand.",
+                f"Bring it back, or delete {self.moved_from / POINTER} to begin without it.",
+            )
         try:
             for folder in (self.root, self.workspaces_dir, self.logs_dir):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)

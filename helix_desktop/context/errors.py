@@ -4,6 +4,7 @@ HelixError
 ├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
 ├── RecordingUnusable                                       a recorded session that is to be replayed
+├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
 ├── StoreError
 │   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreMended
 │   ├── StoreUnreadable
@@ -46,6 +47,14 @@ class WorkspaceMissing(HelixError):
 
 class RecordingUnusable(HelixError):
     """A recorded session cannot be read, or is not what it should be."""
+
+
+class ArchiveUnusable(HelixError):
+    """A file that is to be imported cannot be read, or is not what an export wrote."""
+
+
+class ArchiveNotWritten(HelixError):
+    """A workspace could not be written to a file."""
 
 
 class StoreError(HelixError):

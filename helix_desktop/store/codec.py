@@ -51,7 +51,7 @@ class _PerThread(threading.local):
 
     def __init__(self) -> None:
         self.pack = zstandard.ZstdCompressor(level=_LEVEL)
-        self.unpack = zstandard.ZstdDecompressor()
+        self.unpack = zstandard.ZstdDecompressor(max_window_size=CONTENT_CAP)
 
 
 class Codec:

@@ -134,6 +134,8 @@ class Contents:
             return None
         method, length, _ = _head(row)
         if method != _CHUNKED:
+            if length > WHOLE:
+                raise RowDamaged(f"its row claims {length} bytes")
             return self._unpack(row, method, length)
         data = b"".join(self._chunk(get, digest, number) for number in range(_count(row, length)))
         if len(data) != length:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
@@ -26,8 +26,13 @@ def last_seq(get: Get, codec: Codec, session: str) -> int:
     return 0 if row is None else codec.unseal(key, row, _SEQ)
 
 
-def stage_events(batch: Batch, codec: Codec, session: str, events: Sequence[Recorded]) -> None:
-    """Append events to a session's log. Raises ValueError when they leave a gap or name unknown contents."""
+def stage_events(
+    batch: Batch, codec: Codec, session: str, events: Sequence[Recorded], missing: Container[str] = ()
+) -> None:
+    """Append events to a session's log. Raises ValueError when they leave a gap or name unknown contents.
+
+    `missing` are contents that are known to be lost: the log may name them all the same.
+    """
     if not events:
         return
     check_continues(session, last_seq(batch.get, codec, session), events)
@@ -37,14 +42,14 @@ def stage_events(batch: Batch, codec: Codec, session: str, events: Sequence[Reco
         if isinstance(recorded.event, HandoverMade):
             batch.put(keys.handover(session, recorded.seq))
         for digest in digests_in(recorded.event):
-            refer(batch, codec, session, recorded.seq, digest)
+            refer(batch, codec, session, recorded.seq, digest, digest in missing)
     key = keys.last_event(session)
     batch.put(key, codec.seal(key, events[-1].seq))
 
 
-def refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str) -> None:
-    """Say that an event names a content. Raises ValueError when that is not stored, nor forgotten."""
-    held = is_known(batch, codec, digest)
+def refer(batch: Batch, codec: Codec, session: str, seq: int, digest: str, missing: bool = False) -> None:
+    """Say that an event names a content. Raises ValueError unless it is stored, forgotten or `missing`."""
+    held = missing or is_known(batch, codec, digest)
     check_held(digest, held, f"event {seq}")
     batch.put(keys.reference(digest, session, seq))
     batch.put(keys.back_reference(session, seq, digest))

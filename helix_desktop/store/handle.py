@@ -131,9 +131,10 @@ class Handle:
         if self._refuses:
             self._reopen(batch)
         try:
-            for part in _slices(batch.early):
-                self._put(part)
-            self._put(batch.rows)
+            with self._gate.shared:
+                for part in _slices(batch.early):
+                    self._put(part)
+                self._put(batch.rows)
         except plyvel.Error as error:
             self._refuses = _said(error)
             self._before = self._as_it_was(batch)

@@ -185,6 +185,11 @@ def draft(session: str) -> bytes:
     return b"d" + session_bytes(session)
 
 
+def session_of(key: bytes, span: Span) -> str:
+    """The session at the end of a key of SUMMARIES, DRAFTS or LAST_EVENTS."""
+    return key[len(span[0]) :].decode()
+
+
 def last_event(session: str) -> bytes:
     """Where the seq of a session's last event lies."""
     return b"!last\0" + session_bytes(session)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
@@ -15,6 +15,7 @@ from helix_desktop.context.errors import ContentDamaged, StoreError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.backlog import Backlog
+from helix_desktop.store.backstage import Backstage
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
@@ -54,6 +55,7 @@ class LevelStore:
             *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
         )
         self._backlog = Backlog()
+        self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
         self.health = LevelHealth(files, self._contents, self._read)
         self._helper = Helper(
             f"helix-store-pack-{files.layout.folder.name}",
@@ -64,7 +66,7 @@ class LevelStore:
         self._writer = Writer(name, files.handle.get, _guarded(files, self._write), self._tell, self._finish)
 
     @classmethod
-    async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> LevelStore:
+    async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> Self:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
         A damaged one is mended as far as it can be: `health` says what became of it.
@@ -172,6 +174,7 @@ class LevelStore:
         """Write what is queued, wait for readers, let go of the files, end the threads. Idempotent."""
         if self._ended is None:
             self._backlog.shut()
+            self.backstage.shut()
             self._ended = self._writer.end()
         await asyncio.shield(asyncio.wrap_future(self._ended))
         self._writer.join()

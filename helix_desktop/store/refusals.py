@@ -35,6 +35,15 @@ def too_large(content: Content) -> ContentTooLarge:
     )
 
 
+def too_long(size: int, cap: int) -> ContentTooLarge:
+    """A commit that does not fit one message to the store's owner."""
+    return ContentTooLarge(
+        f"What was to be stored at once has {size_text(size)}.",
+        f"Beside the window that owns the workspace, at most {size_text(cap)} can be stored at once.",
+        "Close the window and try again, or store it in parts.",
+    )
+
+
 def unknown(digest: str, find: Callable[[str, int], list[str]]) -> DigestUnknown:
     """A digest this workspace does not hold, with those that begin alike."""
     near: tuple[str, ...] = ()

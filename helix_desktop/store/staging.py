@@ -33,8 +33,8 @@ def stage_commit(
     for digest in commit.recalls:
         check_held(digest, is_known(batch, codec, digest), "a recall")
         change_record(batch, codec, digest, lambda record: _recalled(record, commit.at))
-    sessions = _stage_summary(batch, codec, commit.summary)
-    _count(batch, codec, grown, sessions)
+    sessions = stage_summary(batch, codec, commit.summary)
+    count_growth(batch, codec, grown, sessions)
 
 
 def stage_draft(batch: Batch, codec: Codec, session: str, text: str) -> None:
@@ -67,8 +67,8 @@ def _recalled(record: Record, at: int) -> Record:
     return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at, trashed=0)
 
 
-def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -> int:
-    """How many sessions this adds."""
+def stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -> int:
+    """Put a session's line for the list into the batch; how many sessions this adds."""
     if summary is None:
         return 0
     key = keys.summary(summary.id)
@@ -77,7 +77,8 @@ def _stage_summary(batch: Batch, codec: Codec, summary: SessionSummary | None) -
     return int(added)
 
 
-def _count(batch: Batch, codec: Codec, grown: list[Growth], sessions: int) -> None:
+def count_growth(batch: Batch, codec: Codec, grown: list[Growth], sessions: int) -> None:
+    """Add what contents and sessions brought to the totals. Raises RowDamaged."""
     all_of_it = Growth(
         sum(one.entries for one in grown),
         sum(one.size for one in grown),

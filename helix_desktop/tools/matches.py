@@ -17,6 +17,7 @@ from helix_desktop.tools.ripgrep import Ripgrep
 _CONTEXT_LINES = 2
 _LONGEST, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
 _MOST_ROWS = 20_000  # more than the largest page, 16,000 tokens, can show
+_ENCODED = 10_000  # lines
 _ROW = re.compile(rb"(\d+)(?::(\d+):|-)|--\Z")
 
 
@@ -42,10 +43,16 @@ async def find_lines(ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern
 
     Raises ToolError when the pattern is wrong.
     """
-    feed = await asyncio.to_thread(lambda: "".join(lines).encode())
+    feed = await asyncio.to_thread(_encoded, lines)
     options = [f"--context={_CONTEXT_LINES}", "--column", "--text", f"--regexp={pattern}", "--", "-"]
     ran = await ripgrep.run(options, ".", feed)
     return await asyncio.to_thread(_read, ran, lines, first)
+
+
+def _encoded(lines: Sequence[str]) -> bytes:
+    """The text, encoded part by part: one call would hold up all other threads until it is through."""
+    parts = ("".join(lines[at : at + _ENCODED]).encode() for at in range(0, len(lines), _ENCODED))
+    return b"".join(parts)
 
 
 def _read(ran: Ran, lines: Sequence[str], first: int) -> Matches:

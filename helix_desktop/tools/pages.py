@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 _COUNTED = 2 * 1024 * 1024  # characters; beyond it a safe estimate saves seconds of counting
 _PIECE = 256 * 1024  # characters
+_BYTES = 256 * 1024
+_FREED = 10_000  # lines
 _ESTIMATE = 3  # characters to a token, fewer than in any code or log measured
 _LEAST_PIECE = 200
 _MARGIN = 0.85
@@ -28,6 +31,33 @@ def lines_of(text: str) -> list[str]:
         lines += _LINE.findall(text, start, end)
         start = end
     return lines
+
+
+def lines_in(data: bytes, piece: int = _BYTES) -> list[str]:
+    """The lines of bytes in UTF-8, as `lines_of` gives them, with U+FFFD for what is no UTF-8.
+
+    Read `piece` bytes at a time: decoding, too, holds up all other threads until it is through.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    lines: list[str] = []
+    begun: list[str] = []  # pieces of a line whose end has not come yet
+    for start in range(0, len(data), piece):
+        text = decoder.decode(data[start : start + piece], start + piece >= len(data))
+        first, *others = text.split("\n")
+        begun.append(first)
+        if others:
+            lines.append("".join(begun) + "\n")
+            lines += [line + "\n" for line in others[:-1]]
+            begun = others[-1:]
+    if last := "".join(begun):
+        lines.append(last)
+    return lines
+
+
+def let_go(lines: list[str]) -> None:
+    """Empty a list part by part: freeing millions of lines at once holds up all other threads."""
+    while lines:
+        del lines[-_FREED:]
 
 
 @dataclass(frozen=True)
@@ -78,7 +108,12 @@ class Pages:
 
     def _estimated(self) -> list[int]:
         """An estimate for each line where counting would take too long; else nothing."""
-        if sum(map(len, self._lines)) <= _COUNTED:
+        left = _COUNTED
+        for line in self._lines:
+            left -= len(line)
+            if left < 0:
+                break
+        else:
             return []
         return [len(line.encode()) // _ESTIMATE + 1 for line in self._lines]
 

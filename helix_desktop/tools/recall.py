@@ -15,13 +15,13 @@ import msgspec
 from helix_desktop.context.content import Entry, StoreTotals
 from helix_desktop.context.content import Page as EntryPage
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
-from helix_desktop.context.errors import StoreError, ToolError
+from helix_desktop.context.errors import ContentForgotten, StoreError, ToolError
 from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.matches import find_lines
-from helix_desktop.tools.pages import Page, Pages, lines_of
+from helix_desktop.tools.pages import Page, Pages, let_go, lines_in
 from helix_desktop.tools.ripgrep import Ripgrep
 
 PAGE_TOKENS = 4_000  # CONTEXT.md 4: paged recalls matter once recalls are frequent
@@ -84,9 +84,12 @@ class RecallCachedContent(Free):
         if image is not None:
             shown = f"{_name(entry)}: {image.about}."
             return ToolResult(data, target=about, shown=shown, recalled=digest, image=image)
-        lines = await asyncio.to_thread(lambda: lines_of(data.decode(errors="replace")))
+        lines = await asyncio.to_thread(lines_in, data)
         choose = self._matches if given.pattern else self._lines
-        shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
+        try:
+            shown = await choose(lines, entry, given) if lines else f"{_name(entry)} is empty (0 bytes)."
+        finally:
+            await asyncio.to_thread(let_go, lines)
         return ToolResult(data, target=about, shown=shown, recalled=digest)
 
     async def _resolve(self, said: str) -> str:
@@ -100,7 +103,18 @@ class RecallCachedContent(Free):
         found = await self._cache.find(prefix, _NEAR + 1)
         if len(found) == 1:
             return found[0]
+        if not found and len(prefix) == HEX_DIGITS:
+            await self._check_forgotten(prefix)
         raise await self._not_one(prefix, found)
+
+    async def _check_forgotten(self, digest: str) -> None:
+        """Raises ToolError for what the person had removed, naming what an index entry became without it."""
+        try:
+            await self._cache.get(digest)
+        except ContentForgotten as error:
+            raise ToolError(error.what, error.why, error.fix) from error
+        except StoreError:
+            pass
 
     async def _not_one(self, prefix: str, found: list[str]) -> ToolError:
         near = await self._described(found[:_NEAR] or await self._cache.find(prefix[:_NEAR_PREFIX], _NEAR))
@@ -125,7 +139,7 @@ class RecallCachedContent(Free):
 
     async def _lines(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first, last = _range(lines, given)
-        pages = Pages(lines[:last], given.max_tokens, self._count)
+        pages = Pages(_part(lines, 1, last), given.max_tokens, self._count)
         page = await pages.starting(first, given.start_char)
         if page.is_all and first == 1 and last == len(lines):
             return ""
@@ -134,7 +148,7 @@ class RecallCachedContent(Free):
     async def _matches(self, lines: list[str], entry: Entry, given: RecallArguments) -> str:
         first, last = _range(lines, given)
         asked = f"{given.pattern!r} in lines {first}-{last}"
-        found = await find_lines(self._ripgrep, lines[first - 1 : last], first, given.pattern)
+        found = await find_lines(self._ripgrep, _part(lines, first, last), first, given.pattern)
         if not found.count:
             return f"{_name(entry)}: no line matches {asked}."
         page = await Pages([row.shown for row in found.rows], given.max_tokens, self._count).starting(1, 0)
@@ -157,6 +171,11 @@ def _range(lines: list[str], given: RecallArguments) -> tuple[int, int]:
             f"The content has {len(lines):,} lines.",
         )
     return first, last
+
+
+def _part(lines: list[str], first: int, last: int) -> list[str]:
+    """Some lines, from 1 on; all of them are not copied."""
+    return lines if (first, last) == (1, len(lines)) else lines[first - 1 : last]
 
 
 def _name(entry: Entry) -> str:

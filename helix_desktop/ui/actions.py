@@ -23,6 +23,9 @@ SPECS: dict[str, ActionSpec] = {
     "open_folder": ActionSpec("Open folder…", ("Ctrl+O",)),
     "new_session": ActionSpec("New session", ("Ctrl+N",)),
     "switch_workspace": ActionSpec("Switch workspace…", ("Ctrl+K",)),
+    "clean_up": ActionSpec("Clean up…"),
+    "trash": ActionSpec("Trash…"),
+    "forget": ActionSpec("Forget a secret…"),
     "settings": ActionSpec("Settings…", ("Ctrl+,",)),
     "close": ActionSpec("Close window", ("Ctrl+Q", "Ctrl+W")),
     "undo": ActionSpec("Undo", hint="Ctrl+Z"),
@@ -59,6 +62,9 @@ class Actions(NamedTuple):
     open_folder: QAction
     new_session: QAction
     switch_workspace: QAction
+    clean_up: QAction
+    trash: QAction
+    forget: QAction
     settings: QAction
     close: QAction
     undo: QAction

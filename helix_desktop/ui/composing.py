@@ -71,6 +71,11 @@ class Composing(QObject):
             self.composer.set_text(draft + self.composer.text())
             self._count.start()
 
+    def forget_attached(self) -> None:
+        """Drop what goes along with the next messages, in every session."""
+        self._attached.clear()
+        self._show_attached()
+
     def _paused(self, text: str) -> None:
         keep = _keep(self._room, self._conversation, text)
         self._intents.start(keep, "keep draft")

@@ -17,7 +17,7 @@ from helix_desktop.ui.widgets import IconLabel, PushButton, column, label, retin
 
 _WIDTH_PX = 420
 _LAST_FOLDER = "last_folder"
-"""Property of a window: the folder into which a file was saved last, as a string."""
+"""Property of a window: the folder of the file that was chosen last, as a string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,17 @@ async def pick_folder(parent: QWidget, title: str, start: Path | None = None) ->
     return Path(names[0]) if chosen and names else None
 
 
+async def pick_file(parent: QWidget, title: str, kinds: str) -> Path | None:
+    """Let the user choose an existing file of some kinds, as Qt writes them; None when cancelled.
+
+    It starts in the folder that was chosen last in this window, else at home.
+    """
+    window = parent.window()
+    dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()), kinds)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    return _kept(window, dialog, await finished(dialog))
+
+
 async def pick_open_files(parent: QWidget, title: str, kinds: str) -> list[Path]:
     """Ask for existing files, `kinds` as Qt filters them; none when the person changes their mind."""
     dialog = QFileDialog(parent, title, "", kinds)
@@ -163,7 +174,11 @@ async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
     dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.selectFile(name)
-    chosen = await finished(dialog)
+    return _kept(window, dialog, await finished(dialog))
+
+
+def _kept(window: QWidget, dialog: QFileDialog, chosen: bool) -> Path | None:
+    """The file that was chosen; its folder is kept for the next time."""
     names = dialog.selectedFiles()
     if not chosen or not names:
         return None

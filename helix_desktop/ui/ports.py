@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
 from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.context.archive import Exported, Imported, Progress
 from helix_desktop.context.errors import HelixError
+from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -28,12 +30,45 @@ class KeyState(Protocol):
         ...
 
 
+class Carrier(Protocol):
+    """Carries workspaces into files, and back."""
+
+    def file_name(self, identity: str) -> str:
+        """A name for a file of a workspace."""
+        ...
+
+    async def export(self, identity: str, path: Path, progress: Progress) -> Exported:
+        """Write a workspace to a file. Raises HelixError."""
+        ...
+
+    async def take_in(self, identity: str, path: Path, progress: Progress) -> Imported:
+        """Merge a file into a workspace. Raises HelixError."""
+        ...
+
+
+class Forgetting(Protocol):
+    """Removes a secret from a workspace and from all that is kept beside its store."""
+
+    async def preview(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
+        """Where it stands; changes nothing. Raises HelixError."""
+        ...
+
+    async def carry_out(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
+        """Remove it; what was changed. Raises HelixError."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
 
     @property
     def data_folder(self) -> Path:
         """Where everything is kept."""
+        ...
+
+    @property
+    def carrier(self) -> Carrier:
+        """Exports and imports."""
         ...
 
     @property
@@ -62,6 +97,10 @@ class Desk(Protocol):
 
     async def close_room(self, identity: str) -> None:
         """End what runs in a workspace and let go of its store."""
+        ...
+
+    def forgetting(self, identity: str) -> Forgetting:
+        """How a secret is removed from an open workspace and from all that is kept beside its store."""
         ...
 
     async def sample(self) -> WorkspaceRecord:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.room import Room
+from helix_desktop.agent.tidying import tidy
 from helix_desktop.agent.update import Arriving, Update
-from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.context.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.context.event import NEW_TITLE
+from helix_desktop.context.keeping import CleanUp
+from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.health import watch
 from helix_desktop.ui.history import History
@@ -21,6 +25,7 @@ from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
+from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -51,6 +56,8 @@ class Shell(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
+        Carrying(window, intents, desk, self)
+        self.tidying = Tidying(window, screens.cache, intents, desk, self)
         self._connect()
 
     def _connect(self) -> None:
@@ -121,6 +128,7 @@ class Shell(QObject):
         if identity not in self._heard:
             self._heard[identity] = room.listen(self._hear)
             await watch(room.store, self._window.banners)
+            self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)
         known = [one.id for one in await room.sessions()]
@@ -128,6 +136,10 @@ class Shell(QObject):
             return  # the person has chosen one meanwhile
         wanted = record.session if record.session in known else next(iter(known), "")
         await self._show(room, wanted)
+
+    async def _tidy(self, room: Room, asked: CleanUp) -> None:
+        with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
+            await tidy(room, asked)
 
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""

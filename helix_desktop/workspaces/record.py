@@ -12,6 +12,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is PROVIDER/NAME (empty: the app's default); `listed` is false once it was removed from the list,
     which keeps its data. `added` is in milliseconds since 1970. `demo` marks the guided demo's own copy.
+    `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
     """
 
     id: str
@@ -23,3 +24,5 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     demo: bool = False
     rules: tuple[Rule, ...] = ()
+    quota: int = 0
+    unused_ms: int = 0

@@ -15,6 +15,8 @@ from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.keeping import DAY_MS, CleanUp, Reference
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.opening import join
+from helix_desktop.store.remote.shared import SharedStore
 from tests.support.store_making import WORKSPACE, TickingClock, answered, content, handed_over, spoke, summary
 
 
@@ -23,15 +25,21 @@ def clock() -> TickingClock:
     return TickingClock()
 
 
-@pytest.fixture(params=["leveldb", "memory"])
+@pytest.fixture(params=["leveldb", "memory", "socket"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: TickingClock) -> AsyncIterator[Store]:
     made: Store
+    owner: Store | None = None
     if request.param == "leveldb":
         made = await LevelStore.open(tmp_path / "store", WORKSPACE, clock)
+    elif request.param == "socket":
+        owner = await SharedStore.open(tmp_path / "store", WORKSPACE, clock)
+        made = await join(tmp_path / "store", WORKSPACE)
     else:
         made = MemoryStore(clock)
     yield made
     await made.close()
+    if owner is not None:
+        await owner.close()
 
 
 async def listed(store: Store) -> set[str]:

@@ -1,4 +1,4 @@
-"""What every store must do, run on the durable one and on its twin in memory."""
+"""What every store must do: the durable one, its twin in memory, and the one behind its owner's socket."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from helix_desktop.context.event import AssistantSpoke, Attachment, Recorded, Us
 from helix_desktop.store.codec import CONTENT_CAP
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.opening import join
+from helix_desktop.store.remote.shared import SharedStore
 from tests.support.store_making import (
     START,
     WORKSPACE,
@@ -28,15 +30,22 @@ from tests.support.store_making import (
 )
 
 
-@pytest.fixture(params=["leveldb", "memory"])
+@pytest.fixture(params=["leveldb", "memory", "socket", "loopback"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     made: Store
-    if request.param == "leveldb":
+    owner: Store | None = None
+    if request.param == "memory":
+        made = MemoryStore(TickingClock())
+    elif request.param == "leveldb":
         made = await LevelStore.open(tmp_path / "store", WORKSPACE, TickingClock())
     else:
-        made = MemoryStore(TickingClock())
+        on_loopback = request.param == "loopback"
+        owner = await SharedStore.open(tmp_path / "store", WORKSPACE, TickingClock(), on_loopback)
+        made = await join(tmp_path / "store", WORKSPACE)
     yield made
     await made.close()
+    if owner is not None:
+        await owner.close()
 
 
 async def walk(store: Store, limit: int, order: Order = "newest", prefix: str = "") -> list[Entry]:

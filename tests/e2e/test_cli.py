@@ -234,7 +234,10 @@ async def test_a_workspace_in_use_names_its_owner_who_can_be_stopped(
         address = ("--model", "local/small", "--base-url", server.base_url, "--json")
         owner = await cli.start("run", "--workspace", "ws", "--message", "Think.", *address)
         await asyncio.wait_for(server.waiting.wait(), 30)
+        assert (await cli("cache", "list", "--workspace", "ws")).code == 0  # the owner answers
+        owner.send_signal(signal.SIGSTOP)
         (await cli("cache", "list", "--workspace", "ws")).refused(3, f"process {owner.pid}")
+        owner.send_signal(signal.SIGCONT)
         owner.send_signal(number)
         stopped = await ended(owner)
     assert (stopped.code, stopped.err) == (code, "")

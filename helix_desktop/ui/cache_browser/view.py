@@ -35,6 +35,7 @@ class CacheBrowser(QWidget):
     verify_all_requested = Signal()
     cancel_requested = Signal()  # of the work that set_progress shows
     export_requested = Signal(str)
+    forget_requested = Signal(str)
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
 
@@ -153,6 +154,10 @@ class CacheBrowser(QWidget):
     def _wire(self) -> None:
         self.table.chosen.connect(self._chose)
         self.table.opened.connect(self.preview.content.text.setFocus)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(
+            lambda at: _row_menu(self).popup(self.table.viewport().mapToGlobal(at))
+        )
         self.table.order_toggled.connect(
             lambda: self.model.set_oldest_first(self.filter_bar.toggle_order() == "oldest")
         )
@@ -267,3 +272,12 @@ def _add_key(widget: QWidget, key: str, deed: Callable[[], object], context: Qt.
     action.setShortcutContext(context)
     action.triggered.connect(lambda _: deed())
     widget.addAction(action)
+
+
+def _row_menu(browser: CacheBrowser) -> QMenu:
+    """The menu of the chosen entry."""
+    menu = QMenu(browser)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    digest = browser.table.current_digest()
+    menu.addAction("Forget…", lambda: browser.forget_requested.emit(digest)).setEnabled(bool(digest))
+    return menu

@@ -59,11 +59,16 @@ class JobLines(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 2, 0, 2)
         self._column.setSpacing(0)
+        self._groups: dict[str, tuple[JobRow, ...]] = {}
         self._theme = LIGHT
         self.hide()
 
-    def show_jobs(self, jobs: Sequence[JobRow]) -> None:
-        """Show exactly these jobs; a line that stays keeps its widget and its focus."""
+    def show_jobs(self, jobs: Sequence[JobRow], group: str = "") -> None:
+        """Show exactly these jobs of a group; a line that stays keeps its widget and its focus."""
+        self._groups[group] = tuple(jobs)
+        self._show([job for group in sorted(self._groups) for job in self._groups[group]])
+
+    def _show(self, jobs: Sequence[JobRow]) -> None:
         wanted = {job.id for job in jobs}
         for gone in self._lines.keys() - wanted:
             line = self._lines.pop(gone)

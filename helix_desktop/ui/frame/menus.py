@@ -15,7 +15,15 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
     for action in (a.theme_system, a.theme_light, a.theme_dark):
         themes.addAction(action)
     for title, groups in (
-        ("&File", ((a.open_folder, a.new_session, a.switch_workspace), (a.settings,), (a.close,))),
+        (
+            "&File",
+            (
+                (a.open_folder, a.new_session, a.switch_workspace),
+                (a.clean_up, a.trash, a.forget),
+                (a.settings,),
+                (a.close,),
+            ),
+        ),
         ("&Edit", ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.focus_composer))),
         (
             "&View",

@@ -113,6 +113,8 @@ class Rail(QFrame):
     folder_requested = Signal(str)
     rename_requested = Signal(str)
     locate_requested = Signal(str)
+    export_requested = Signal(str)
+    import_requested = Signal(str)
     remove_requested = Signal(str)
 
     def __init__(self) -> None:
@@ -187,6 +189,9 @@ class Rail(QFrame):
         )
         menu.addAction("Rename…", lambda: self.rename_requested.emit(workspace_id))
         menu.addAction("Locate…", lambda: self.locate_requested.emit(workspace_id))
+        menu.addSeparator()
+        menu.addAction("Export to a file…", lambda: self.export_requested.emit(workspace_id))
+        menu.addAction("Import from a file…", lambda: self.import_requested.emit(workspace_id))
         menu.addSeparator()
         menu.addAction("Remove from list (data kept)", lambda: self.remove_requested.emit(workspace_id))
         return menu

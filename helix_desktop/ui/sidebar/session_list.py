@@ -16,11 +16,12 @@ from helix_desktop.ui.theme import Theme
 
 
 class SessionList(QListView):
-    """Click or Enter opens a session, F2 renames it."""
+    """Click or Enter opens a session, F2 renames it, Del deletes it."""
 
     chosen = Signal(str)
     renamed = Signal(str, str)
     """Session id and new title."""
+    deleted = Signal(str)
 
     def __init__(self) -> None:
         """Start empty."""
@@ -72,12 +73,17 @@ class SessionList(QListView):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Open", lambda: self._choose(index))
         menu.addAction("Rename…\tF2", lambda: self.edit(index))
+        menu.addSeparator()
+        menu.addAction("Delete\tDel", lambda: self._delete(index))
         return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open with Enter, leave the rest to Qt."""
+        """Open with Enter, delete with Del, leave the rest to Qt."""
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.currentIndex().isValid():
             self._choose(self.currentIndex())
+            return
+        if event.key() == Qt.Key.Key_Delete and self.currentIndex().isValid():
+            self._delete(self.currentIndex())
             return
         super().keyPressEvent(event)
 
@@ -90,6 +96,11 @@ class SessionList(QListView):
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
             self.chosen.emit(item.id)
+
+    def _delete(self, index: QModelIndex) -> None:
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem):
+            self.deleted.emit(item.id)
 
     def _open_menu(self, at: QPoint) -> None:
         index = self.indexAt(at)

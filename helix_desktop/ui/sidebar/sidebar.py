@@ -56,6 +56,7 @@ class Sidebar(QFrame):
     session_chosen = Signal(str)
     session_renamed = Signal(str, str)
     """Session id and new title."""
+    session_deleted = Signal(str)
     new_session_requested = Signal()
     open_folder_requested = Signal()
     switcher_requested = Signal()
@@ -93,6 +94,7 @@ class Sidebar(QFrame):
         self.list = SessionList()
         self.list.chosen.connect(self.session_chosen)
         self.list.renamed.connect(self.session_renamed)
+        self.list.deleted.connect(self.session_deleted)
         self.search.textChanged.connect(self._filter)
         for page in (self.list, self._empty_page(), self._nothing_found_page(), self._closed_page()):
             self._stack.addWidget(page)

@@ -13,6 +13,7 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import DigestUnknown, StoreClosed
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_making import WORKSPACE, answered, content, spoke
+from tests.torture.threads import torture
 
 
 def our_threads() -> list[str]:
@@ -142,3 +143,7 @@ async def test_twenty_workspaces_are_open_at_once_and_end_all_their_threads(tmp_
             await store.get(digest_of(b"%d" % (number + 1)))
     await asyncio.gather(*(store.close() for store in stores))
     assert our_threads() == []
+
+
+async def test_closing_under_readers_writers_and_packers_never_crashes() -> None:
+    await asyncio.to_thread(torture, 20, 7)

@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.tools.pages import Pages, lines_of
+from helix_desktop.tools.pages import Pages, let_go, lines_in, lines_of
 from tests.support.tool_cache import count_quarters
 
 TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), max_size=12).map("\n".join)
@@ -16,6 +16,22 @@ TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), m
 @given(TEXTS)
 def test_lines_join_to_the_text(text: str) -> None:
     assert "".join(lines_of(text)) == text
+
+
+BYTES = (
+    st.binary(max_size=60) | TEXTS.map(str.encode) | st.text(max_size=30).map(lambda text: text.encode()[1:])
+)
+
+
+@given(BYTES, st.integers(1, 40))
+def test_bytes_read_in_pieces_have_the_lines_of_their_text(data: bytes, piece: int) -> None:
+    assert lines_in(data, piece) == lines_of(data.decode(errors="replace")) == lines_in(data)
+
+
+def test_lines_let_go_are_all_gone() -> None:
+    lines = [str(number) for number in range(25_001)]
+    let_go(lines)
+    assert lines == []
 
 
 @given(TEXTS, st.integers(100, 400))

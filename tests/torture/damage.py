@@ -1,14 +1,20 @@
-"""Stores under torture: 180 power losses, 100 kills, 300 damaged files. Run by `make torture`."""
+"""180 power losses, 100 kills and 360 damaged files of a store: nothing that can be saved may be lost.
+
+Not collected with the other tests; as a script it runs them all: `damage.py [-k power_loss]`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import plyvel
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys
@@ -22,7 +28,7 @@ from tests.support.store_making import WORKSPACE
 from tests.support.store_power import MODES, check_after_power_loss, lose_power, record
 from tests.support.store_truth import Truth, damage_and_compare, damage_one_file, write_on
 
-pytestmark = [pytest.mark.torture, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 GROUPS, LARGEST = 24, 2_000_000  # enough for LevelDB to change its log and write tables meanwhile
 LOSSES = 36  # of each of the five modes
@@ -131,3 +137,7 @@ def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
 def unbroken(log: list[int]) -> int:
     """How many events stand in a log without a gap, from the first on."""
     return next((number for number, seq in enumerate(log) if seq != number + 1), len(log))
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main(["-q", __file__, *sys.argv[1:]]))

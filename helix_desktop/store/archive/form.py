@@ -1,0 +1,79 @@
+"""What an archive of a workspace holds. A file `.helix` is a tar, compressed with zstd, in this order:
+
+    manifest.json              format, workspace, what is to come
+    contents/DIGEST.json       what is known of a content      \\ by digest,
+    contents/DIGEST            its bytes                        / each once
+    sessions/N/session.json    its id, summary and draft       \\ N counts
+    sessions/N/events-K.jsonl  its log, in parts                / from 1
+    end.json                   what really came
+
+A tar and not a zip: it is written and read in one pass with the same little memory, however many contents
+there are; `tar --zstd -xf` opens it. It holds no key, no rule, and no path of the machine but those within
+what was said and put out.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from helix_desktop.context.content import SessionSummary
+from helix_desktop.context.errors import ArchiveNotWritten, ArchiveUnusable
+
+FORMAT = 1
+SUFFIX = ".helix"
+NOTE_CAP = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
+LOG_CAP = 256 * 1024 * 1024  # largest part of a log, in bytes: one event may hold a long text
+LOG_PART = 4 * 1024 * 1024  # bytes after which a log goes on in another part
+MANIFEST, END = "manifest.json", "end.json"
+
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The first words of an archive: whose it is, and how much is to come; sizes in bytes, time in ms."""
+
+    format: int
+    version: str
+    workspace: str
+    name: str
+    created: _Count
+    entries: _Count
+    size: _Count
+    sessions: _Count
+
+
+class SessionNote(msgspec.Struct, frozen=True):
+    """A session without its log."""
+
+    id: str
+    events: _Count
+    summary: SessionSummary | None = None
+    draft: str = ""
+
+
+def file_name(name: str, stamp: str = "") -> str:
+    """A file's name for an archive of the workspace `name`, on every system."""
+    plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"
+    return f"{plain[:80]}{'-' if stamp else ''}{stamp}{SUFFIX}"
+
+
+def damaged(why: str) -> ArchiveUnusable:
+    """A file that is not what an export wrote."""
+    return ArchiveUnusable(
+        "This file cannot be imported.",
+        f"{why[:1].upper()}{why[1:]}.",
+        "Nothing was changed. Use another copy of the file, or export it again.",
+    )
+
+
+def not_written(path: Path, error: Any) -> ArchiveNotWritten:
+    """A file that the disk did not take."""
+    return ArchiveNotWritten(
+        f"{path} was not written.",
+        f"{getattr(error, 'strerror', None) or error}.",
+        "Nothing of it was left. Choose another place, or free some room there.",
+    )

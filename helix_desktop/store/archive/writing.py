@@ -1,0 +1,163 @@
+"""Writes an archive from a snapshot of a store, then reads it again before it gets its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop import __version__
+from helix_desktop.context.archive import End, Exported, Progress
+from helix_desktop.context.errors import ArchiveUnusable, ContentDamaged, DigestUnknown
+from helix_desktop.context.event import Recorded, digests_in
+from helix_desktop.store import keys
+from helix_desktop.store.archive.form import (
+    END,
+    FORMAT,
+    LOG_PART,
+    MANIFEST,
+    Manifest,
+    SessionNote,
+    damaged,
+    not_written,
+)
+from helix_desktop.store.archive.reading import Stopped, check_archive
+from helix_desktop.store.archive.tape import TapeWriter
+from helix_desktop.store.backstage import Survey
+from helix_desktop.store.codec import RowDamaged
+from helix_desktop.store.event_log import read_events
+from helix_desktop.store.listing import SUMMARY
+from helix_desktop.store.record import read_record
+from helix_desktop.store.staging import TEXT, read_totals
+
+_CHECK_SHARE = 4  # checking a file takes about a quarter of the time of writing it
+
+
+def write_archive(
+    survey: Survey, path: Path, name: str, at: int, progress: Progress = lambda *_: None
+) -> Exported:
+    """Write a store as it is in the survey to `path`, verified; a file of that name is replaced at the end.
+
+    Raises ArchiveNotWritten, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.touch(mode=0o600, exist_ok=False)
+        with part.open("wb") as file:
+            tape = TapeWriter(file)
+            held = _Writing(survey, tape, progress).write(name, at)
+            tape.close()
+            file.flush()
+            os.fsync(file.fileno())
+        if check_archive(part, survey.stop) != held:
+            raise damaged("it was not written as it should be")
+        size = part.stat().st_size
+        part.replace(path)
+    except ArchiveUnusable as error:
+        raise not_written(path, f"What was written reads otherwise: {error.why}") from error
+    except OSError as error:
+        raise not_written(path, error) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return Exported(str(path), size, held)
+
+
+class _Writing:
+    """One archive in the making: what came so far."""
+
+    def __init__(self, survey: Survey, tape: TapeWriter, progress: Progress) -> None:
+        self._survey, self._tape, self._progress = survey, tape, progress
+        self._view, self._codec = survey.view, survey.codec
+        self._entries = self._size = self._sessions = self._events = 0
+        self._missing: dict[str, None] = {}
+        self._left_out: list[str] = []
+
+    def write(self, name: str, at: int) -> End:
+        totals = read_totals(self._view.get, self._codec)
+        sessions = list(self._names())
+        workspace = self._view.get(keys.IDENTITY)
+        identity = "" if workspace is None else self._codec.unseal(keys.IDENTITY, workspace, TEXT)
+        planned = (totals.entries, totals.size, len(sessions))
+        self._add(MANIFEST, Manifest(FORMAT, __version__, identity, name, at, *planned))
+        for digest in self._digests():
+            self._content(digest)
+            self._go_on(totals.size)
+        for session in sessions:
+            self._session(session)
+            self._go_on(totals.size)
+        counts = (self._entries, self._size, self._sessions, self._events)
+        end = End(*counts, tuple(self._missing), tuple(self._left_out))
+        self._add(END, end)
+        return end
+
+    def _digests(self) -> Iterator[str]:
+        return (keys.digest_in(key) for key, _ in self._view.scan(keys.RECORDS))
+
+    def _names(self) -> Iterator[str]:
+        """Every session that has a log, a summary or a draft, each once."""
+        spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
+        names = {keys.session_of(key, span) for span in spans for key, _ in self._view.scan(span)}
+        return iter(sorted(names))
+
+    def _content(self, digest: str) -> None:
+        try:
+            record = read_record(self._view.get, self._codec, digest)
+            data = self._survey.contents.read(self._view, digest)
+        except (ContentDamaged, DigestUnknown, RowDamaged):
+            record, data = None, b""
+        if record is None:
+            self._missing[digest] = None
+            return
+        self._add(f"contents/{digest}.json", msgspec.structs.asdict(record))
+        self._tape.add(f"contents/{digest}", data)
+        self._entries += 1
+        self._size += len(data)
+
+    def _session(self, session: str) -> None:
+        try:
+            events = read_events(self._view, self._codec, session)
+            note = SessionNote(session, len(events), *self._beside(session))
+        except RowDamaged:
+            self._left_out.append(session)
+            return
+        self._sessions += 1
+        self._events += len(events)
+        place = f"sessions/{self._sessions}"
+        self._add(f"{place}/session.json", note)
+        for number, part in enumerate(_parts(events), 1):
+            self._tape.add(f"{place}/events-{number}.jsonl", part)
+        for digest in (digest for one in events for digest in digests_in(one.event)):
+            if digest not in self._missing and self._view.get(keys.record(digest)) is None:
+                self._missing[digest] = None
+
+    def _beside(self, session: str) -> tuple[Any, str]:
+        """A session's summary and draft."""
+        key, draft_key = keys.summary(session), keys.draft(session)
+        row, draft = self._view.get(key), self._view.get(draft_key)
+        summary = None if row is None else self._codec.unseal(key, row, SUMMARY)
+        return summary, "" if draft is None else self._codec.unseal(draft_key, draft, TEXT)
+
+    def _add(self, name: str, note: object) -> None:
+        self._tape.add(name, msgspec.json.encode(note))
+
+    def _go_on(self, total: int) -> None:
+        if self._survey.stop.is_set():
+            raise Stopped
+        self._progress(self._size, max(total, self._size) * (_CHECK_SHARE + 1) // _CHECK_SHARE)
+
+
+def _parts(events: list[Recorded]) -> Iterator[bytes]:
+    """The log as JSON lines, in parts of about LOG_PART bytes."""
+    lines: list[bytes] = []
+    size = 0
+    for one in events:
+        lines.append(msgspec.json.encode(one) + b"\n")
+        size += len(lines[-1])
+        if size >= LOG_PART:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield b"".join(lines)

@@ -1,0 +1,1 @@
+"""One process owns a store; others of the same person use it through a local socket."""

@@ -1,0 +1,124 @@
+"""The methods of a store that cross the wire, with the types of what is given and what comes back.
+
+The types are those of the methods themselves: a new parameter with a default needs no word here, and a caller
+that does not know it yet leaves it out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Container, Coroutine
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import msgspec
+
+from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.forget import LevelForgetting
+from helix_desktop.store.health import LevelHealth
+from helix_desktop.store.keep import LevelKeeper
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.remote.faults import Fault
+from helix_desktop.store.remote.wire import Frame, FrameRefused, frame
+
+_KEEP, _FORGETTING, _HEALTH = "keep", "forgetting", "health"
+T = TypeVar("T")
+
+
+class Request(msgspec.Struct, frozen=True, array_like=True):
+    """A method's name, and its arguments in order, still encoded."""
+
+    method: str
+    given: msgspec.Raw
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """A fault, or what the method gave, still encoded."""
+
+    fault: Fault | None
+    value: msgspec.Raw
+
+
+class Call(Generic[T]):
+    """One method as it is asked for by a guest and read by the owner.
+
+    `under` names the store's part that has it; `local` parameters stay at home.
+    """
+
+    def __init__(
+        self, method: Callable[..., Coroutine[Any, Any, T]], under: str = "", local: Container[str] = ()
+    ) -> None:
+        self.name = f"{under}.{method.__name__}" if under else method.__name__
+        hints = get_type_hints(method)
+        given = [
+            one for one in list(inspect.signature(method).parameters.values())[1:] if one.name not in local
+        ]
+        fields: list[Any] = [
+            (one.name, hints[one.name])
+            if one.default is inspect.Parameter.empty
+            else (one.name, hints[one.name], one.default)
+            for one in given
+        ]
+        self._given = msgspec.defstruct(f"Given_{method.__name__}", fields, array_like=True, frozen=True)
+        self._gives: Any = hints["return"]
+
+    def request(self, *given: object) -> Frame:
+        """What a guest sends. Raises ValueError for text that is not Unicode."""
+        return frame((self.name, given))
+
+    def arguments(self, request: Request, json: bool) -> tuple[Any, ...]:
+        """What the owner reads. Raises FrameRefused."""
+        return msgspec.structs.astuple(Frame(bytes(request.given), json).read(self._given))
+
+    def result(self, value: bytes, json: bool) -> T:
+        """What the guest reads of an answer. Raises FrameRefused."""
+        read: T = Frame(value, json).read(self._gives)
+        return read
+
+
+COMMIT = Call(LevelStore.commit)
+EVENTS = Call(LevelStore.events)
+SESSIONS = Call(LevelStore.sessions)
+GET = Call(LevelStore.get)
+ENTRY = Call(LevelStore.entry)
+FIND = Call(LevelStore.find)
+PAGE = Call(LevelStore.page)
+TOTALS = Call(LevelStore.totals)
+SAVE_DRAFT = Call(LevelStore.save_draft)
+DRAFT = Call(LevelStore.draft)
+EXPORT = Call(export_store, local=("progress",))
+IMPORT = Call(import_store, local=("free", "progress"))
+
+REFERENCES = Call(LevelKeeper.references, _KEEP)
+NAMED = Call(LevelKeeper.named, _KEEP)
+PIN = Call(LevelKeeper.pin, _KEEP)
+PLAN = Call(LevelKeeper.plan, _KEEP)
+COLLECT = Call(LevelKeeper.collect, _KEEP)
+TRASH = Call(LevelKeeper.trash, _KEEP)
+RESTORE = Call(LevelKeeper.restore, _KEEP)
+TRASH_SESSION = Call(LevelKeeper.trash_session, _KEEP)
+RESTORE_SESSION = Call(LevelKeeper.restore_session, _KEEP)
+EMPTY_TRASH = Call(LevelKeeper.empty_trash, _KEEP)
+
+PREVIEW = Call(LevelForgetting.preview, _FORGETTING, local=("told",))
+CARRY_OUT = Call(LevelForgetting.carry_out, _FORGETTING, local=("told",))
+WHEN = Call(LevelForgetting.when, _FORGETTING)
+LIFT = Call(LevelForgetting.lift, _FORGETTING)
+
+CHECK = Call(LevelHealth.check, _HEALTH, local=("progress",))
+
+CALLS: dict[str, Call[Any]] = {
+    one.name: one
+    for one in (
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
+        *(REFERENCES, NAMED, PIN, PLAN, COLLECT, TRASH, RESTORE, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
+        *(PREVIEW, CARRY_OUT, WHEN, LIFT, CHECK),
+    )
+}
+
+
+def call_of(request: Request) -> Call[Any]:
+    """The method that a request names. Raises FrameRefused."""
+    try:
+        return CALLS[request.method]
+    except KeyError:
+        raise FrameRefused(f"the method {request.method[:40]!r} is not known") from None

@@ -1,0 +1,162 @@
+"""A workspace's store as another process of the same person uses it: through its owner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.errors import StoreClosed
+from helix_desktop.context.event import Recorded
+from helix_desktop.store import refusals
+from helix_desktop.store.archive.transfer import silent
+from helix_desktop.store.backlog import Backlog
+from helix_desktop.store.codec import CONTENT_CAP
+from helix_desktop.store.commit import Commit, now
+from helix_desktop.store.remote import calls
+from helix_desktop.store.remote.calls import Answer, Call
+from helix_desktop.store.remote.connection import Connection, ConnectionGone
+from helix_desktop.store.remote.faults import error_of
+from helix_desktop.store.remote.parts import RemoteForgetting, RemoteHealth, RemoteKeeper
+from helix_desktop.store.remote.wire import REQUEST_CAP, FrameRefused
+
+_PATIENCE_S = 60.0  # for one answer; an owner that is busy with a large one still answers within seconds
+_LONG_S = 3600.0  # for what looks through the whole store
+
+T = TypeVar("T")
+
+
+class RemoteStore:
+    """The store port, answered by the process that owns the store. Made by `join`; must be closed."""
+
+    def __init__(self, connection: Connection, owner_pid: int) -> None:
+        self.owner_pid = owner_pid
+        self._connection = connection
+        self._backlog = Backlog()
+        self._closed = False
+        self.keep = RemoteKeeper(self._ask_long)
+        self.forgetting = RemoteForgetting(self._ask_long)
+        self.health = RemoteHealth(self._ask_long, self._check_open)
+        self._asked: set[asyncio.Future[object]] = set()
+
+    async def commit(
+        self,
+        session: str,
+        events: Sequence[Recorded] = (),
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+        summary: SessionSummary | None = None,
+    ) -> None:
+        """Store all of it, or nothing, durably. Raises as LevelStore does; StoreLocked when somebody else
+        writes this session.
+
+        Contents that do not fit one message go ahead of the rest, each as a whole.
+        """
+        self._check_open()
+        made = Commit(session, 0, tuple(events), tuple(contents), tuple(recalls), summary)
+        made.check()
+        if made.size > CONTENT_CAP and len(made.contents) > 1:
+            for content in made.contents:
+                await self._ask(calls.COMMIT, session, (), (content,))
+            made = Commit(session, 0, made.events, (), made.recalls, summary)
+        if not made.empty:
+            given = (made.events, made.contents, made.recalls, summary)
+            await self._ask(calls.COMMIT, session, *given)
+
+    async def events(self, session: str) -> list[Recorded]:
+        """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
+        return await self._ask(calls.EVENTS, session)
+
+    async def sessions(self) -> list[SessionSummary]:
+        """All sessions, last updated first."""
+        return await self._ask(calls.SESSIONS)
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
+        return await self._ask(calls.GET, digest)
+
+    async def entry(self, digest: str) -> Entry:
+        """What is known of a content. Raises DigestUnknown, ContentDamaged."""
+        return await self._ask(calls.ENTRY, digest)
+
+    async def find(self, prefix: str, limit: int = 20) -> list[str]:
+        """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
+        return await self._ask(calls.FIND, prefix, limit)
+
+    async def page(
+        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
+    ) -> Page:
+        """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
+        return await self._ask(calls.PAGE, cursor, limit, order, prefix)
+
+    async def totals(self) -> StoreTotals:
+        """Counts and sizes of the whole store."""
+        return await self._ask(calls.TOTALS)
+
+    async def save_draft(self, session: str, text: str) -> None:
+        """Keep what was typed and not sent; empty text forgets it. Raises StoreWriteFailed."""
+        await self._ask(calls.SAVE_DRAFT, session, text)
+
+    async def draft(self, session: str) -> str:
+        """What was typed and not sent; empty when nothing was."""
+        return await self._ask(calls.DRAFT, session)
+
+    async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:
+        """Let the owner write its store to an absolute path; how far it is, is not told.
+
+        Raises as `export_store`.
+        """
+        return await self._ask(calls.EXPORT, str(path), name, now(), patience_s=_LONG_S)
+
+    async def import_from(self, path: Path, progress: Progress = silent) -> Imported:
+        """Let the owner merge the file at an absolute path; how far it is, is not told.
+
+        Raises as `import_store`.
+        """
+        return await self._ask(calls.IMPORT, str(path), patience_s=_LONG_S)
+
+    async def close(self) -> None:
+        """Wait for what was asked, then leave the owner. Idempotent."""
+        self._closed = True
+        if self._asked:
+            await asyncio.wait(self._asked, timeout=_PATIENCE_S)
+        self._backlog.shut()
+        await self._connection.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise refusals.closed()
+
+    async def _ask(self, call: Call[T], *given: object, patience_s: float = _PATIENCE_S) -> T:
+        self._check_open()
+        request = call.request(*given)
+        if len(request.payload) > REQUEST_CAP:
+            raise refusals.too_long(len(request.payload), REQUEST_CAP)
+        try:
+            async with self._backlog.place(len(request.payload)):
+                waiting = self._connection.ask(request)
+                self._asked.add(waiting)  # type: ignore[arg-type]  # only waited for, never filled
+                waiting.add_done_callback(self._asked.discard)
+                async with asyncio.timeout(patience_s):
+                    came = await waiting
+            answer = came.read(Answer)
+            if answer.fault is None:
+                return call.result(bytes(answer.value), came.json)
+        except (ConnectionGone, FrameRefused) as error:
+            raise self._gone("It was closed or ended") from error
+        except TimeoutError as error:
+            raise self._gone(f"It has not answered for {patience_s:.0f} s") from error
+        raise error_of(answer.fault)
+
+    async def _ask_long(self, call: Call[T], *given: object) -> T:
+        return await self._ask(call, *given, patience_s=_LONG_S)
+
+    def _gone(self, why: str) -> StoreClosed:
+        return StoreClosed(
+            "The process that owns this workspace's store does not answer any more.",
+            f"{why} (process {self.owner_pid}); whether it stored what was sent last is not known.",
+            "Try again: what is there is read anew.",
+        )

@@ -1,0 +1,72 @@
+"""Who writes a session's log: the owner of the store, or one guest until it leaves.
+
+A log stays single-writer by three rules. A session that is open in the owner, or that it has written, is
+written by the owner alone. A session that a guest has begun to write is that guest's until its connection
+ends. And whatever happens, the store itself takes only events that continue the log: two writers could
+never mix theirs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from helix_desktop.context.errors import StoreLocked
+
+Holds = Callable[[str], bool]
+"""Whether a session is open in this process."""
+
+
+class Leases:
+    """The sessions that guests write; a guest is any object that stands for a connection."""
+
+    def __init__(self) -> None:
+        self.held_here: Holds = lambda _: False
+        self._own: set[str] = set()
+        self._guests: dict[str, object] = {}
+
+    def take(self, session: str, guest: object) -> None:
+        """Let a guest write a session from now on. Raises StoreLocked when somebody else does."""
+        if self._is_own(session):
+            raise StoreLocked(
+                f"The session {session[:8]} is open in the window that owns this workspace.",
+                os.getpid(),
+                "Only one process at a time may write a session.",
+                "Go on with it there, or begin another session.",
+            )
+        if self._guests.setdefault(session, guest) is not guest:
+            raise self._lent(session)
+
+    def free(self, session: str, guest: object = None) -> bool:
+        """Whether nobody writes this session, but for a guest that is named."""
+        return self._guests.get(session, guest) is guest and not self._is_own(session)
+
+    def own(self, session: str) -> None:
+        """This process writes a session from now on. Raises StoreLocked when a guest does."""
+        if session in self._guests:
+            raise self._lent(session)
+        self._own.add(session)
+
+    def refused(self, why: str) -> StoreLocked:
+        """What a guest is told that may not do something while this process owns the store."""
+        return StoreLocked(
+            f"This workspace is in use by another running Helix Desktop (process {os.getpid()}).",
+            os.getpid(),
+            why,
+            "Do it in that window, or close it and try again.",
+        )
+
+    def leave(self, guest: object) -> None:
+        """Free what a guest wrote."""
+        self._guests = {session: one for session, one in self._guests.items() if one is not guest}
+
+    def _is_own(self, session: str) -> bool:
+        return session in self._own or self.held_here(session)
+
+    def _lent(self, session: str) -> StoreLocked:
+        return StoreLocked(
+            f"The session {session[:8]} is being written by another process.",
+            None,
+            "A command that was started beside the window works in it.",
+            "Wait for its end, or begin another session.",
+        )

@@ -1,0 +1,1 @@
+"""Forgetting a secret: the dialog and what it does."""

@@ -1,0 +1,1 @@
+"""Cleaning up, the trash, and deleted sessions."""

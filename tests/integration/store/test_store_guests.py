@@ -1,0 +1,408 @@
+"""One process owns a store and others use it: two processes, hostile guests, ends in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.agent.ports import Forgetting, Health, Keep, Store
+from helix_desktop.context.content import Content
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import StoreClosed, StoreLocked, StoreUnreadable
+from helix_desktop.context.event import Recorded
+from helix_desktop.context.forgetting import Wanted
+from helix_desktop.store.remote.address import ADDRESS_FILE, Address, read_address, write_address
+from helix_desktop.store.remote.calls import CALLS
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.connection import Connection, ConnectionGone
+from helix_desktop.store.remote.greeting import Hello, Proof, prove
+from helix_desktop.store.remote.opening import join, open_store
+from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.remote.wire import HEAD_BYTES, Frame, FrameRefused, frame, read_head
+from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, spoke, summary
+
+PORTS = ((Store, ""), (Keep, "keep."), (Forgetting, "forgetting."), (Health, "health."))
+AT_HOME = {"close", "keep", "forgetting", "health", "health.report", "health.told", "health.listen"}
+CHECKOUT = Path(__file__).resolve().parents[3]
+OWNER = """
+import asyncio, sys
+from pathlib import Path
+from helix_desktop.store.remote.shared import SharedStore
+
+async def own():
+    store = await SharedStore.open(Path(sys.argv[1]), sys.argv[2])
+    store.reserve(lambda session: session == "open here")
+    print("open", flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    await store.close()
+
+asyncio.run(own())
+"""
+
+
+@asynccontextmanager
+async def owner_process(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Another process that owns the store in `folder`."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OWNER, str(folder), WORKSPACE,
+        cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"open\n"
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
+        await process.communicate(b"")
+
+
+async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> None:
+    one = content(b"from outside")
+    async with owner_process(tmp_path) as owner:
+        store = await open_store(tmp_path, WORKSPACE)
+        assert isinstance(store, RemoteStore)
+        assert store.owner_pid == owner.pid
+        await store.commit("s", [spoke(1)], [one], summary=summary("s"))
+        with pytest.raises(StoreLocked, match="open in the window"):
+            await store.commit("open here", [spoke(1)])
+        await store.commit("open here", contents=[content(b"contents are welcome")])
+        await store.close()
+    store = await open_store(tmp_path, WORKSPACE)
+    assert isinstance(store, SharedStore)
+    assert await store.events("s") == [spoke(1)]
+    assert await store.get(one.digest) == b"from outside"
+    assert await store.events("open here") == []
+    await store.close()
+
+
+async def test_an_owner_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    async with owner_process(tmp_path) as owner:
+        owner.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreLocked, match="has not answered") as caught:
+            await open_store(tmp_path, WORKSPACE, patience_s=0.3)
+        assert caught.value.owner_pid == owner.pid
+        assert f"process {owner.pid}" in str(caught.value)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, None])
+async def test_an_owner_that_ends_is_told_in_words_and_followed(tmp_path: Path, how: int | None) -> None:
+    async with owner_process(tmp_path) as owner:
+        store = await open_store(tmp_path, WORKSPACE)
+        await store.commit("s", [spoke(1)])
+        left = read_address(tmp_path)
+        if how:
+            owner.send_signal(how)
+            await owner.wait()
+        else:
+            await owner.communicate(b"")
+        with pytest.raises(StoreClosed, match="does not answer any more"):
+            await store.events("s")
+        await store.close()
+    heir = await open_store(tmp_path, WORKSPACE)
+    assert isinstance(heir, SharedStore)
+    assert await heir.events("s") == [spoke(1)]
+    assert left is not None
+    assert not left.path or not Path(left.path).parent.exists()
+    await heir.close()
+    assert not (tmp_path / ADDRESS_FILE).exists()
+
+
+async def test_whoever_comes_while_the_owner_goes_gets_in(tmp_path: Path) -> None:
+    """Four processes' worth of openings, each as owner or guest, and every commit is there at the end."""
+    async with owner_process(tmp_path) as owner:
+        assert owner.stdin is not None
+        store = await open_store(tmp_path, WORKSPACE)
+        owner.stdin.close()  # it is about to end
+        with suppress(StoreClosed):
+            await store.commit("s", [spoke(1)])
+        await store.close()
+        heir = await open_store(tmp_path, WORKSPACE)  # owns, or is a guest of one that is just ending
+        seen: list[Recorded] = []
+        with suppress(StoreClosed):
+            seen = await heir.events("s")
+        await heir.close()
+        await owner.wait()
+    last = await open_store(tmp_path, WORKSPACE)
+    assert await last.events("s") in ([], [spoke(1)])
+    assert seen in ([], await last.events("s"))
+    await last.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="loopback is guarded by the secret alone")
+async def test_nobody_else_can_reach_the_socket(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path / "a store with a name of some length" / ("x" * 150), WORKSPACE)
+    folder = tmp_path / "a store with a name of some length" / ("x" * 150)
+    address = read_address(folder)
+    assert address is not None
+    assert stat.S_IMODE((folder / ADDRESS_FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(address.path).parent.stat().st_mode) == 0o700
+    assert len(os.fsencode(address.path)) <= 100
+    await (await join(folder, WORKSPACE)).close()
+    await store.close()
+    assert not Path(address.path).parent.exists()
+
+
+@pytest.mark.parametrize("loopback", [False, True])
+async def test_who_has_not_the_secret_is_sent_away(tmp_path: Path, loopback: bool) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE, loopback=loopback)
+    address = read_address(tmp_path)
+    assert address is not None
+    write_address(tmp_path, msgspec.structs.replace(address, secret=b"guessed"))
+    with pytest.raises(ConnectionGone):
+        await join(tmp_path, WORKSPACE)
+    write_address(tmp_path, address)
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await join(tmp_path, OTHER_WORKSPACE)
+    guest = await join(tmp_path, WORKSPACE)
+    assert await guest.sessions() == []
+    await guest.close()
+    await store.close()
+
+
+async def test_an_impostor_behind_the_address_is_not_believed(tmp_path: Path) -> None:
+    async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        words = frame(Hello(b"n" * 32))
+        writer.write(words.head(0) + words.payload)
+        head = read_head(await reader.readexactly(HEAD_BYTES), 1024)
+        proof = Frame(await reader.readexactly(head.length)).read(Proof)
+        lie = frame({"mac": proof.mac, "workspace": WORKSPACE, "pid": 1})
+        writer.write(lie.head(0) + lie.payload)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(pretend, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        write_address(tmp_path, Address(b"secret", port=port))
+        with pytest.raises(FrameRefused, match="has not the secret"):
+            await join(tmp_path, WORKSPACE)
+
+
+async def test_a_session_has_one_writer(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    store.reserve(lambda session: session == "mine")
+    first, second = await join(tmp_path, WORKSPACE), await join(tmp_path, WORKSPACE)
+    await store.commit("mine", [spoke(1)])
+    with pytest.raises(StoreLocked, match="open in the window"):
+        await first.commit("mine", [spoke(2)])
+    await first.commit("theirs", [spoke(1)], summary=summary("theirs"))
+    for other in (second, store):
+        with pytest.raises(StoreLocked, match="another process"):
+            await other.commit("theirs", [spoke(2)])
+        assert await other.events("theirs") == [spoke(1)]
+        await other.commit("theirs", contents=[content(b"anybody's")])
+    await first.close()
+    while True:  # the owner hears of it a moment later
+        try:
+            await store.commit("theirs", [spoke(2)])
+            break
+        except StoreLocked:
+            await asyncio.sleep(0)
+    await second.close()
+    await store.close()
+
+
+async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    good, bad = await join(tmp_path, WORKSPACE), await join(tmp_path, WORKSPACE)
+    call = asyncio.gather(bad.commit("s", [spoke(1)], [content(bytes(3_000_000))]))
+    await asyncio.sleep(0)
+    transport = bad._connection._transport
+    assert transport is not None
+    transport.abort()
+    with pytest.raises(StoreClosed):
+        await call
+    await bad.close()
+    assert await good.events("s") in ([], [spoke(1)])
+    await good.commit("t", [answered(1, b"x")], [content(b"x")])
+    await good.close()
+    await store.close()
+
+
+async def test_more_than_one_message_holds_goes_in_parts(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await join(tmp_path, WORKSPACE)
+    noise = random.Random(1).randbytes(1000)
+    large = [content(noise * 40_000 + bytes([number])) for number in range(2)]
+    await guest.commit("s", [answered(1, large[1].data)], large)
+    assert await guest.get(large[0].digest) == large[0].data
+    assert await guest.events("s") == [answered(1, large[1].data)]
+    await guest.close()
+    await store.close()
+
+
+async def test_many_guests_ask_at_once_and_each_gets_its_own(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    held = [content(b"%d " % number * number) for number in range(300)]
+    await store.commit("s", contents=held)
+    guests = [await join(tmp_path, WORKSPACE) for _ in range(8)]
+
+    async def ask(guest: RemoteStore, place: int) -> None:
+        mine = held[place::8]
+        assert await asyncio.gather(*(guest.get(one.digest) for one in mine)) == [one.data for one in mine]
+
+    await asyncio.gather(*(ask(guest, place) for place, guest in enumerate(guests)))
+    await asyncio.gather(*(guest.close() for guest in guests))
+    await store.close()
+
+
+async def test_twenty_workspaces_at_once_leave_nothing_behind(tmp_path: Path) -> None:
+    def addresses() -> list[Path]:
+        return list(tmp_path.rglob(ADDRESS_FILE))
+
+    def open_files() -> int:
+        return len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+
+    before, tasks = open_files(), len(asyncio.all_tasks())
+    identities = [f"{number:08d}-0000-4000-8000-000000000001" for number in range(20)]
+    async with AsyncExitStack() as closing:
+        for identity in identities:
+            store = await SharedStore.open(tmp_path / identity, identity)
+            closing.push_async_callback(store.close)
+            guest = await join(tmp_path / identity, identity)
+            closing.push_async_callback(guest.close)
+            await guest.commit("s", [spoke(1, identity)])
+        for identity in identities:
+            again = await join(tmp_path / identity, identity)
+            assert await again.events("s") == [spoke(1, identity)]
+            await again.close()
+    assert open_files() == before
+    assert len(asyncio.all_tasks()) == tasks
+    assert not addresses()
+
+
+@pytest.mark.qt_loop
+async def test_it_works_on_the_loop_of_the_window(qtbot: QtBot, tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await join(tmp_path, WORKSPACE)
+    one = content(bytes(2_000_000))
+    await guest.commit("s", [answered(1, one.data)], [one])
+    assert await guest.get(one.digest) == one.data
+    await guest.close()
+    await store.close()
+
+
+async def raw(folder: Path, known: bool) -> Connection:
+    """A connection to speak nonsense on, before or after the greeting."""
+    address = read_address(folder)
+    assert address is not None
+    _, connection = await asyncio.get_running_loop().create_unix_connection(Connection, address.path)
+    greeted = (await connection.greeting()).read(Hello)
+    if known:
+        connection.say(frame(prove(address.secret, greeted)))
+        await connection.greeting()
+    return connection
+
+
+requests = st.one_of(
+    st.binary(max_size=200),
+    st.builds(
+        lambda value: frame(value).payload, st.tuples(st.text(max_size=8), st.lists(st.integers(0, 9)))
+    ),
+    st.builds(
+        lambda name, given: frame((name, given)).payload,
+        st.sampled_from(["commit", "get", "page", "close", "events", "__init__", "find"]),
+        st.lists(
+            st.none() | st.text(max_size=5) | st.binary(max_size=5) | st.integers(-(2**40), 2**40), max_size=6
+        ),
+    ),
+)
+
+
+async def speak_nonsense(folder: Path, said: list[tuple[bool, bool, bytes]]) -> None:
+    store = await SharedStore.open(folder, WORKSPACE)
+    witness = await join(folder, WORKSPACE)
+    try:
+        await witness.commit("s", [spoke(1)])
+        for known, framed, payload in said:
+            connection = await raw(folder, known)
+            transport = connection._transport
+            assert transport is not None
+            transport.write(Frame(payload).head(7) + payload if framed else payload)
+            if framed and known:
+                with suppress(ConnectionGone):
+                    await connection.ask(frame(("totals", ())))  # what came before it was dealt with
+            transport.abort()
+            await connection.close()
+        assert await witness.events("s") == [spoke(1)]
+        assert await store.sessions() == []
+    finally:
+        await witness.close()
+        await store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the raw connection is made by path")
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), requests), max_size=4))
+def test_nonsense_never_reaches_the_store(
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[bool, bool, bytes]]
+) -> None:
+    asyncio.run(speak_nonsense(tmp_path_factory.mktemp("store"), said))
+
+
+async def test_a_frame_over_the_limit_ends_the_connection(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await join(tmp_path, WORKSPACE)
+    transport = guest._connection._transport
+    assert transport is not None
+    transport.write(b"\xff\xff\xff\xff\x01\x00\x00\x00\x00\x09")
+    with pytest.raises(StoreClosed):
+        await guest.events("s")
+    await guest.close()
+    assert await store.events("s") == []
+    await store.close()
+
+
+def test_contents_that_are_too_large_are_refused_before_they_travel(tmp_path: Path) -> None:
+    async def refuse() -> None:
+        store = await SharedStore.open(tmp_path, WORKSPACE)
+        guest = await join(tmp_path, WORKSPACE)
+        long = [spoke(number, "x" * 8_000_000) for number in range(1, 10)]
+        with pytest.raises(Exception, match=r"has 68\.\d MB"):
+            await guest.commit("s", long)
+        assert await guest.events("s") == []
+        await guest.close()
+        await store.close()
+
+    asyncio.run(refuse())
+
+
+async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await join(tmp_path, WORKSPACE)
+    await store.commit("s", [answered(1, b"secret")], [content(b"secret")], summary=summary("s"))
+    wanted = Wanted("secret")
+    assert (await guest.forgetting.preview(wanted)).contents
+    with pytest.raises(StoreLocked, match="can be forgotten only where"):
+        await guest.forgetting.carry_out(wanted)
+    with pytest.raises(StoreLocked, match="cannot go to the trash"):
+        await guest.keep.trash_session("s")
+    assert await guest.keep.named("s") == [digest_of(b"secret")]
+    assert await guest.get(digest_of(b"secret")) == b"secret"
+    await guest.close()
+    await store.close()
+
+
+def test_every_method_of_the_port_crosses_the_wire() -> None:
+    """Whoever adds one to the port adds it here too: nothing else says so before a guest asks for it."""
+    methods = {f"{under}{name}" for kind, under in PORTS for name in vars(kind) if name[0] != "_"}
+    assert methods - set(CALLS) == AT_HOME
+
+
+def test_a_content_travels_unchanged() -> None:
+    one = Content("0" * 64, bytes(range(256)), "tool", "target", "line", 3, "index")
+    assert frame(one).read(Content) == one

@@ -1,0 +1,163 @@
+"""Reads, writes and closes a store from many threads at once, many times: nothing may crash or be wrong.
+
+`threads.py 1000 [SEED]` does it in a process of its own, so that a crash of LevelDB or zstd is seen as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import StoreClosed
+from helix_desktop.store.batch import Batch
+from helix_desktop.store.codec import Codec
+from helix_desktop.store.handle import Handle, View, create_db
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import WORKSPACE, answered, content
+
+ROOT = Path(__file__).resolve().parents[2]
+_SHARED = 300_000  # bytes; more than the writer's helper passes over
+
+
+def torture(rounds: int, seed: int) -> None:
+    """Run it in a child. Raises CalledProcessError when the child crashes or finds something wrong."""
+    environ = os.environ | {"PYTHONFAULTHANDLER": "1", "PYTHONPATH": str(ROOT)}
+    if Path("/dev/shm").is_dir():
+        environ["TMPDIR"] = "/dev/shm"  # threads race sooner where they do not wait for a disk
+    subprocess.run([sys.executable, __file__, "child", str(rounds), str(seed)], env=environ, check=True)
+
+
+def run(rounds: int, seed: int) -> None:
+    """Every round in a folder of its own."""
+    for number in range(rounds):
+        rnd = random.Random(seed + number)
+        with tempfile.TemporaryDirectory(prefix="torture-threads-") as folder:
+            _handle_round(Path(folder, "db"), rnd)
+            asyncio.run(_store_round(Path(folder, "store"), rnd))
+
+
+class _Gang:
+    """Threads that go on until the handle is closed; what they did not expect is kept."""
+
+    def __init__(self, works: list[Callable[[], None]]) -> None:
+        self.wrong: list[BaseException] = []
+        self.steps = threading.Semaphore(0)
+        self._threads = [threading.Thread(target=self._go_on, args=(work,)) for work in works]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+        if self.wrong:
+            raise self.wrong[0]
+
+    def _go_on(self, work: Callable[[], None]) -> None:
+        while True:
+            try:
+                work()
+            except StoreClosed:
+                return
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that judges
+                self.wrong.append(error)
+                return
+            finally:
+                self.steps.release()
+
+
+def _handle_round(path: Path, rnd: random.Random) -> None:
+    """Threads on one open LevelDB, which another closes under them; a codec is shared by all."""
+    rows = {b"k%d" % number: b"value %d " % number * 40 for number in range(20)}
+    create_db(path, rows)
+    handle, codec = Handle(path), Codec()
+
+    def look() -> None:
+        for key, row in rows.items():
+            assert handle.get(key) == handle.get_checked(key) == row
+
+    def scan(view: View) -> dict[bytes, bytes]:
+        return dict(view.scan((b"k", b"l"), backwards=rnd.random() < 0.5))
+
+    def walk() -> None:
+        assert handle.read(scan) == rows
+
+    def write() -> None:
+        batch = Batch(handle.get)
+        batch.put(b"other", os.urandom(5000))
+        handle.write(batch)
+
+    def pack() -> None:
+        data = b"packed by many " * 300
+        packed = codec.compress(data)
+        assert packed is not None
+        assert codec.decompress(packed, len(data)) == data
+        handle.get(b"k0")
+
+    gang = _Gang([look, look, walk, walk, write, pack, pack])
+    gang.start()
+    for _ in range(rnd.randrange(1, 30)):
+        gang.steps.acquire()
+    closers = [threading.Thread(target=handle.close) for _ in range(2)]
+    for closer in closers:
+        closer.start()
+    for closer in closers:
+        closer.join()
+    gang.join()
+
+
+async def _store_round(folder: Path, rnd: random.Random) -> None:
+    """Tasks on an open store, which is closed under them; what was acknowledged must be there afterwards."""
+    store = await LevelStore.open(folder, WORKSPACE)
+    held: list[bytes] = []
+
+    async def write() -> None:
+        for seq in range(1, 10_000):
+            data = b"%d " % seq * rnd.choice((50, 4000, _SHARED // 2))
+            await store.commit("s", [answered(seq, data)], [content(data)])
+            held.append(data)
+
+    async def read() -> None:
+        while True:
+            data = rnd.choice(held or [b""])
+            if held:
+                assert await store.get(digest_of(data)) == data
+            await store.page(limit=20)
+
+    tasks = [asyncio.ensure_future(one) for one in (write(), read(), read(), read())]  # noqa: TID251 - no scope here
+    for _ in range(rnd.randrange(1, 10)):
+        await store.totals()
+    await store.close()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in ended] == [StoreClosed] * len(tasks), ended
+    store = await LevelStore.open(folder, WORKSPACE)
+    assert len(await store.events("s")) == len(held)
+    for data in held:
+        assert await store.get(digest_of(data)) == data
+    await store.close()
+
+
+def main(arguments: list[str]) -> int:
+    """Run it as a script."""
+    if arguments[:1] == ["child"]:
+        run(int(arguments[1]), int(arguments[2]))
+        return 0
+    rounds, seed = int(arguments[0]), int(arguments[1]) if arguments[1:] else 1
+    torture(rounds, seed)
+    sys.stdout.write(f"threads: {rounds} rounds, no crash, nothing wrong\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or ["1000"]))

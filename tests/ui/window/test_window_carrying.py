@@ -1,0 +1,100 @@
+"""A workspace is exported and imported from the rail's menu, while it is open and used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
+
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.ui.dialogs import Question
+from tests.support.chat_server import ChatServer, Hang, Stream, Text, in_turn, say
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def choose(rig: Rig, entry: str, identity: str) -> None:
+    """Choose an entry of a workspace's menu."""
+    menu = rig.window.rail.menu_for(identity)
+    next(action for action in menu.actions() if action.text() == entry).trigger()
+    menu.deleteLater()
+
+
+async def shown(rig: Rig, kind: type[QWidget]) -> QWidget:
+    """The dialog of a kind, once it is on screen."""
+    await until(lambda: any(one.isVisible() for one in rig.window.findChildren(kind)), "a dialog")
+    return next(one for one in rig.window.findChildren(kind) if one.isVisible())
+
+
+async def pick(rig: Rig, path: Path) -> None:
+    """Choose a file in the dialog that comes, and accept."""
+    dialog = await shown(rig, QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.setDirectory(str(path.parent))
+    field = dialog.findChild(QLineEdit)
+    assert field is not None
+    field.setText(str(path))
+    dialog.accept()
+    await until(lambda: not dialog.isVisible(), "the dialog gone")
+
+
+async def test_a_workspace_is_exported_and_comes_into_another_one(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first", {"a.txt": "words"})
+        await rig.say("What is in this folder?")
+        log = await rig.stored()
+        choose(rig, "Export to a file…", first)
+        await pick(rig, tmp_path / "all")
+        await until(lambda: "all.helix was written" in rig.banners(), "the notice")
+        assert "1 session. " in rig.banners() + " "
+        assert not rig.window.jobs.job_ids()
+
+        second = await rig.open_folder("second")
+        choose(rig, "Import from a file…", second)
+        await pick(rig, tmp_path / "all.helix")
+        await until(lambda: "all.helix was imported." in rig.banners(), "the notice")
+        assert "Sessions: 1 new." in rig.banners()
+        assert rig.room.id == second
+        (taken,) = [one for one in await rig.room.sessions() if one.title.startswith("What is in")]
+        assert await rig.room.store.events(taken.id) == log
+
+
+async def test_what_runs_is_stopped_only_when_the_person_says_so(qapp: QApplication, tmp_path: Path) -> None:
+    turns = in_turn(say("Well."), Stream(Text("I think"), Hang()))
+    async with ChatServer(turns) as server, opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.say("First")
+        choose(rig, "Export to a file…", identity)
+        await pick(rig, tmp_path / "a.helix")
+        await until(lambda: "was written" in rig.banners(), "the notice")
+        rig.typed("Second")
+        await until(lambda: rig.talk.running, "a turn")
+        for answer, stays in (("Keep it running", True), ("Stop and import", False)):
+            choose(rig, "Import from a file…", identity)
+            await pick(rig, tmp_path / "a.helix")
+            press(await shown(rig, Question), answer)
+            if stays:
+                await until(lambda: not any(one.isVisible() for one in rig.window.findChildren(Question)), "")
+                assert rig.talk.running
+        await until(lambda: "was imported" in rig.banners(), "the notice")
+        assert "1 known." in rig.banners()
+        assert not rig.talk.running
+        assert [one.text for one in rig.facts(UserSpoke)] == ["First", "Second"]
+
+
+async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.say("Hello")
+        (tmp_path / "broken.helix").write_bytes(b"nothing")
+        choose(rig, "Import from a file…", identity)
+        await pick(rig, tmp_path / "broken.helix")
+        await until(lambda: "cannot be imported" in rig.banners(), "the refusal")
+        await until(lambda: rig.opened.shell.work.room is not None, "the workspace")
+        assert rig.room.id == identity
+        assert rig.facts(UserSpoke)

@@ -1,0 +1,285 @@
+"""Deleting, cleaning up and forgetting in the window, as a person does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from helix_desktop.context.content import Content
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.event import ToolAnswered, UserSpoke
+from helix_desktop.context.keeping import DAY_MS, CleanUp
+from helix_desktop.ui.forgetting.dialog import WORD, ForgetDialog
+from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+SECRET = "sk-live-Zq83hd02jfQ"
+
+
+def on_screen(rig: Rig) -> str:
+    """The session on screen; empty while there is none."""
+    talk = rig.opened.shell.work.conversation
+    return talk.session.id if talk is not None else ""
+
+
+def labels(dialog: ForgetDialog) -> str:
+    """All words of a dialog that can be seen."""
+    return "\n".join(one.text() for one in dialog.findChildren(QLabel) if one.isVisibleTo(dialog))
+
+
+async def leaked(rig: Rig, server: ChatServer) -> str:
+    """A turn in which a secret was said, read and repeated; the session."""
+    await rig.open_folder("project", {"env.txt": f"KEY={SECRET}\n"})
+    await rig.use_server(server)
+    await rig.say(f"My key is {SECRET}, look into env.txt.")
+    return rig.talk.session.id
+
+
+def reading() -> Stream:
+    """The model's wish to read the file with the secret."""
+    return Stream(Call("read_file", '{"path": "env.txt"}', id="r"))
+
+
+async def forget_dialog(rig: Rig) -> ForgetDialog:
+    """Open the dialog from the menu."""
+    rig.window.commands.forget.trigger()
+    tidying = rig.opened.shell.tidying
+    await until(lambda: tidying.forgetting and tidying.forgetting.dialog, "the dialog")
+    assert tidying.forgetting is not None
+    assert tidying.forgetting.dialog is not None
+    return tidying.forgetting.dialog
+
+
+async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(in_turn(say("One."), say("Two."))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.say("The first")
+        first = rig.talk.session.id
+        await rig.opened.shell.new_session()
+        await rig.say("The second")
+        second = rig.talk.session.id
+        sessions = rig.window.sidebar.list
+        sessions.setCurrentIndex(sessions.index_of(second))
+        QTest.keyClick(sessions, Qt.Key.Key_Delete)
+        await until(lambda: "is in the trash" in rig.banners(), "the banner")
+        await until(lambda: on_screen(rig) == first, "the other session")
+        await until(lambda: [one.id for one in sessions.sessions()] == [first], "the list")
+        press(rig.window.banners, "Undo")
+        await until(lambda: on_screen(rig) == second, "the session again")
+        await until(lambda: len(sessions.sessions()) == 2, "the list again")
+        assert rig.facts(UserSpoke)[0].text == "The second"
+        assert "is in the trash" not in rig.banners()
+
+
+async def test_the_only_session_can_be_deleted_too(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.sidebar.session_deleted.emit(rig.talk.session.id)
+        await until(lambda: rig.opened.shell.work.conversation is None, "nothing open")
+        await until(rig.window.no_session.isVisible, "the empty page")
+        await rig.opened.shell.new_session()
+        assert rig.talk.session.transcript.turns == 0
+
+
+async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path: Path) -> None:
+    answers = in_turn(reading(), say(f"It is {SECRET}."))
+    async with ChatServer(answers) as server, opened_window(qapp, tmp_path) as rig:
+        session = await leaked(rig, server)
+        output = rig.facts(ToolAnswered)[0]
+        rig.typed(f"and {SECRET} again", send=False)
+        dialog = await forget_dialog(rig)
+        assert not dialog.look.isEnabled()
+        dialog.text.setPlainText(SECRET + "\n")
+        press(dialog, "Look where it stands")
+        await until(lambda: dialog.stage == "found", "what was found")
+        assert "1 cached output: removed for good" in labels(dialog)
+        assert "events of sessions: rewritten" in labels(dialog)
+        assert not dialog.forget.isEnabled()
+        QTest.keyClicks(dialog.word, WORD)
+        press(dialog, "Forget for good")
+        await until(lambda: dialog.stage == "done", "the end")
+        press(dialog, "Close")
+        await until(lambda: rig.opened.shell.work.conversation is not None, "the session again")
+        assert rig.talk.session.id == session
+        assert rig.facts(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
+        assert SECRET not in repr(rig.talk.session.log)
+        await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
+        assert await rig.room.store.forgetting.when(output.digest)
+        data = tmp_path / "data"
+        files = [one for one in data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
+        assert files == []
+
+
+async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(reading(), say("Read."))) as server, opened_window(qapp, tmp_path) as rig:
+        await leaked(rig, server)
+        output = rig.facts(ToolAnswered)[0]
+        rig.screens.cache.forget_requested.emit(output.digest)
+        tidying = rig.opened.shell.tidying
+        await until(lambda: tidying.forgetting and tidying.forgetting.dialog, "the dialog")
+        assert tidying.forgetting is not None
+        dialog = tidying.forgetting.dialog
+        assert dialog is not None
+        assert "read_file env.txt" in labels(dialog)
+        press(dialog, "Look where it stands")
+        await until(lambda: dialog.stage == "found", "what was found")
+        dialog.word.setText("no")
+        assert not dialog.forget.isEnabled()
+        dialog.word.setText(WORD)
+        press(dialog, "Forget for good")
+        await until(lambda: dialog.stage == "done", "the end")
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        await until(lambda: rig.opened.shell.work.conversation is not None, "the session again")
+        assert rig.facts(ToolAnswered)[0].text.startswith("[FORGOTTEN ")
+        assert rig.facts(UserSpoke)[0].text.startswith(f"My key is {SECRET}")
+
+
+async def test_what_cannot_be_forgotten_is_said_in_the_dialog(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        dialog = await forget_dialog(rig)
+        dialog.text.setPlainText("abc")
+        press(dialog, "Look where it stands")
+        await until(lambda: "fewer than 4 characters" in labels(dialog), "the refusal")
+        assert dialog.stage == "ask"
+        dialog.text.setPlainText("nowhere at all")
+        assert "fewer than" not in labels(dialog)
+        press(dialog, "Look where it stands")
+        await until(lambda: dialog.stage == "found", "nothing")
+        assert "stands nowhere" in labels(dialog)
+        assert dialog.forget.isHidden()
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        await until(lambda: rig.opened.shell.tidying.forgetting is None, "the dialog gone")
+
+
+@pytest.fixture
+def loose() -> list[Content]:
+    """Contents that nobody names."""
+    return [
+        Content(digest_of(data), data, "run_command", f"make {number}")
+        for number, data in enumerate([b"one", b"two" * 500, b"three"])
+    ]
+
+
+async def old(rig: Rig, contents: list[Content]) -> None:
+    """Store contents as if it had been long ago."""
+    await rig.room.store.commit("old", contents=contents)
+    plan = await rig.room.store.keep.plan(CleanUp(grace_ms=-DAY_MS))
+    assert len(plan.going) == len(contents)
+
+
+async def test_a_clean_up_is_shown_done_and_undone(
+    qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await old(rig, loose)
+        keep, tidying = rig.room.store.keep, rig.opened.shell.tidying
+        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
+        monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
+        rig.window.commands.clean_up.trigger()
+        await until(lambda: tidying.clean_dialog, "the dialog")
+        dialog = tidying.clean_dialog
+        assert dialog is not None
+        await until(dialog.collect.isEnabled, "the plan")
+        assert dialog.verdict.text().startswith("3 entries would go")
+        assert dialog.list.count() == 3
+        dialog.age.setCurrentIndex(2)
+        await until(lambda: dialog.verdict.text() == "Nothing would go.", "another plan")
+        dialog.age.setCurrentIndex(0)
+        await until(dialog.collect.isEnabled, "the plan again")
+        press(dialog, "Move to the trash")
+        await until(lambda: "3 entries are in the trash" in rig.banners(), "the banner")
+        assert (await rig.room.store.page()).entries == ()
+        press(rig.window.banners, "Undo")
+        await until(lambda: "in the trash" not in rig.banners(), "the banner gone")
+        assert len((await rig.room.store.page()).entries) == 3
+
+
+async def test_the_trash_gives_back_and_is_emptied(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await old(rig, loose)
+        keep, tidying = rig.room.store.keep, rig.opened.shell.tidying
+        await keep.collect([one.digest for one in loose], grace_ms=-DAY_MS)
+        rig.window.commands.trash.trigger()
+        await until(lambda: tidying.trash_dialog and tidying.trash_dialog.list.count() == 3, "the trash")
+        dialog = tidying.trash_dialog
+        assert dialog is not None
+        assert not dialog.restore.isEnabled()
+        dialog.list.setCurrentRow(0)
+        press(dialog, "Bring back")
+        await until(lambda: dialog.list.count() == 2, "one less")
+        assert len((await rig.room.store.page()).entries) == 1
+        press(dialog, "Empty the trash")
+        assert dialog.list.count() == 2
+        press(dialog, "Remove all of it for good")
+        await until(lambda: dialog.list.count() == 0, "nothing")
+        assert (await rig.room.store.totals()).entries == 1
+        press(dialog, "Close")
+        await until(lambda: tidying.trash_dialog is None, "the dialog gone")
+
+
+async def test_a_workspace_keeps_to_its_quota_when_it_is_opened(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await old(rig, loose)
+        rig.opened.desk.registry.change(identity, quota=1)
+        desk = rig.opened.desk
+        await rig.opened.shell.leave(identity)
+        moved = await desk.room(identity)
+        keep = moved.store.keep
+        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
+        keep._clock = lambda: clock() + 2 * DAY_MS  # type: ignore[attr-defined]  # the same
+        await rig.opened.shell.open_workspace(identity)
+
+        trashed: list[int] = []
+
+        async def look() -> None:
+            trashed[:] = [len((await keep.trash()).entries)]
+
+        for _ in range(200):
+            await look()
+            if trashed == [3]:
+                break
+        assert trashed == [3]
+
+
+async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
+    qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await old(rig, loose)
+        settings, keep = rig.opened.settings, rig.room.store.keep
+        await settings.show("data")
+        page = settings.dialog.data
+        assert page.held.text().startswith("3 entries, ")
+        assert page.could_go.text() == "Nothing of it could go now"
+        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
+        monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
+        page.quota.setCurrentIndex(2)
+        page.quota.activated.emit(2)
+        await until(lambda: rig.opened.desk.registry.get(identity).quota == 500 << 20, "the rule on record")
+        await until(lambda: page.could_go.text().startswith("3 of them could go"), "the new plan")
+        press(page, "Clean up…")
+        tidying = rig.opened.shell.tidying
+        await until(lambda: tidying.clean_dialog, "the dialog")
+        assert not settings.dialog.isVisible()
+        assert tidying.clean_dialog is not None
+        assert tidying.clean_dialog.asked == CleanUp(quota=500 << 20)
+        assert tidying.clean_dialog.by_itself.isChecked()
+        press(tidying.clean_dialog, "Cancel")
+        await until(lambda: tidying.clean_dialog is None, "the dialog gone")

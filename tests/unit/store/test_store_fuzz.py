@@ -1,0 +1,178 @@
+"""Whatever a disk makes of rows: they are read as they were written or refused, within bounds of memory."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentDamaged, DigestUnknown
+from helix_desktop.context.event import Recorded
+from helix_desktop.store import keys
+from helix_desktop.store.batch import Batch
+from helix_desktop.store.codec import CONTENT_CAP, Codec, RowDamaged, Shape, sealed
+from helix_desktop.store.content import CHUNK, WHOLE, Contents
+from helix_desktop.store.handle import Handle, View
+from helix_desktop.store.listing import SUMMARY
+from helix_desktop.store.quarantine import Quarantine
+from helix_desktop.store.record import RECORD
+from tests.support.store_making import answered, content
+
+CODEC = Codec()
+KEY = b"a key"
+EVENT = Shape(Recorded)
+MB = 1024 * 1024
+
+Harm = Callable[[bytes, bytes], bytes]
+
+
+class Rows(View):
+    """Rows as a disk gives them."""
+
+    def __init__(self, rows: dict[bytes, bytes]) -> None:
+        super().__init__(None)
+        self.rows = rows
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.rows.get(key)
+
+    def get_checked(self, key: bytes) -> bytes | None:
+        return self.rows.get(key)
+
+    def scan(
+        self, span: keys.Span, backwards: bool = False, checked: bool = True
+    ) -> Iterator[tuple[bytes, bytes]]:
+        found = sorted(one for one in self.rows.items() if span[0] <= one[0] < span[1])
+        return iter(found[::-1] if backwards else found)
+
+
+@st.composite
+def harms(draw: st.DrawFn) -> Harm:
+    """A change to a row, given another one to splice in."""
+    kind = draw(st.sampled_from(["flip", "cut", "splice", "insert", "any", "swap"]))
+    at, bits, data = draw(st.integers(0)), draw(st.integers(1, 255)), draw(st.binary(max_size=60))
+
+    def harm(row: bytes, other: bytes) -> bytes:
+        place = at % max(1, len(row))
+        if kind == "flip":
+            return row[:place] + bytes([row[place] ^ bits]) + row[place + 1 :] if row else data
+        changed = {
+            "cut": row[:place],
+            "splice": row[:place] + other[place:],
+            "insert": row[:place] + data + row[place:],
+            "any": data,
+            "swap": other,
+        }
+        return changed[kind]
+
+    return harm
+
+
+def stored(*bodies: bytes) -> Rows:
+    """The rows that these contents make."""
+    nothing: dict[bytes, bytes] = {}
+    batch = Batch(nothing.get)
+    contents = Contents(cast(Handle, None), CODEC, Quarantine(Path("none")))
+    for data in bodies:
+        if not batch.pending(keys.content(digest_of(data))):
+            contents.stage(batch, content(data), 5)
+    return Rows({key: row or b"" for key, row in (batch.rows | batch.early).items()})
+
+
+bodies = st.binary(max_size=300) | st.binary(min_size=1, max_size=20).map(lambda part: part * 100)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(bodies, bodies, harms())
+def test_a_harmed_content_is_read_as_it_was_or_refused(
+    tmp_path: Path, data: bytes, other: bytes, harm: Harm
+) -> None:
+    rows = stored(data, other)
+    mine, its = keys.content(digest_of(data)), keys.content(digest_of(other))
+    rows.rows[mine] = harm(rows.rows[mine], rows.rows[its])
+    contents = Contents(cast(Handle, None), CODEC, Quarantine(tmp_path))
+    with suppress(ContentDamaged):
+        assert contents.read(rows, digest_of(data)) == data
+
+
+LARGE = bytes(range(256)) * ((WHOLE + CHUNK) // 256)
+LARGE_ROWS = stored(LARGE).rows
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.integers(0), st.integers(0), harms(), st.booleans())
+def test_a_harmed_large_content_is_read_as_it_was_or_refused(
+    tmp_path: Path, which: int, other: int, harm: Harm, lost: bool
+) -> None:
+    rows = Rows(dict(LARGE_ROWS))
+    names = sorted(rows.rows)
+    name = names[which % len(names)]
+    if lost:
+        del rows.rows[name]
+    else:
+        rows.rows[name] = harm(rows.rows[name], rows.rows[names[other % len(names)]])
+    contents = Contents(cast(Handle, None), CODEC, Quarantine(tmp_path))
+    with suppress(ContentDamaged, DigestUnknown):
+        assert contents.read(rows, digest_of(LARGE)) == LARGE
+
+
+@given(st.sampled_from(["event", "summary", "record"]), harms(), st.integers(1, 50))
+def test_a_harmed_row_is_read_as_it_was_or_refused(kind: str, harm: Harm, seq: int) -> None:
+    shapes: dict[str, Shape[Any]] = {"event": EVENT, "summary": SUMMARY, "record": RECORD}
+    value, other = answered(seq, b"x" * seq), answered(seq + 1, b"y" * 900)
+    row, spliced = CODEC.seal(KEY, value), CODEC.seal(b"other", other)
+    harmed = harm(row, spliced)
+    with suppress(RowDamaged):
+        assert CODEC.unseal(KEY, harmed, shapes[kind]) == value
+
+
+@given(st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY, RECORD, Shape(int), Shape(str)]))
+def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, shape: Shape[Any]) -> None:
+    for flags in range(8):
+        with suppress(RowDamaged):
+            CODEC.unseal(KEY, sealed(KEY, bytes([1, flags]) + payload), shape)
+
+
+@contextmanager
+def memory_within(most: int) -> Iterator[None]:
+    """Fail when more is allocated inside than `most` bytes."""
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < most
+
+
+def frame_claiming(length: int) -> bytes:
+    """The head of a zstd frame that says it unpacks to `length` bytes, and one empty last block."""
+    return struct.pack("<IBQ", zstandard.MAGIC_NUMBER, 0b1110_0000, length) + b"\x01\x00\x00"
+
+
+@given(st.integers(0, 2**64 - 3) | st.sampled_from([CONTENT_CAP + 1, 2**31, 2**32, 2**63]))
+def test_a_row_that_claims_much_costs_no_more_than_the_cap(length: int) -> None:
+    row = sealed(KEY, b"\x01\x01" + frame_claiming(length))
+    with memory_within(CONTENT_CAP + MB), pytest.raises(RowDamaged):
+        CODEC.unseal(KEY, row, EVENT)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, CONTENT_CAP), st.sampled_from([0, 1]))
+def test_a_content_that_claims_much_costs_no_more_than_a_row_may_hold(
+    tmp_path: Path, length: int, method: int
+) -> None:
+    digest = digest_of(b"something")
+    row = struct.pack(">BBQQ", 1, method, length, 5) + frame_claiming(length)
+    contents = Contents(cast(Handle, None), CODEC, Quarantine(tmp_path))
+    with memory_within(WHOLE + MB), pytest.raises(ContentDamaged):
+        contents.read(Rows({keys.content(digest): row}), digest)
