@@ -145,7 +145,7 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
 def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     cache = commands.add_parser("cache", help="the cached outputs of a workspace")
     verbs = cache.add_subparsers(
-        dest="verb", metavar="list|show|verify|export|import|gc|trash|restore|forget", required=True
+        dest="verb", metavar="list|show|verify|repair|export|import|gc|trash|restore|forget", required=True
     )
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
@@ -162,6 +162,7 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
         ("verify", "compare with SHA-256"),
         ("export", "write sessions and contents to one file"),
         ("import", "add what a file holds; nothing is overwritten"),
+        ("repair", "check everything, and mend what is wrong"),
     ):
         verb = add(name, text)
         if name in ("export", "import"):

@@ -15,6 +15,7 @@ from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
 from helix_desktop.store.memory_forget import MemoryForgetting
+from helix_desktop.store.memory_health import MemoryHealth
 from helix_desktop.store.memory_keep import Held, MemoryKeeper
 from helix_desktop.store.paging import cursor_after, stretch
 from helix_desktop.store.tombstone import Tombstone
@@ -31,6 +32,7 @@ class MemoryStore:
         self._logs: dict[str, list[Recorded]] = {}
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, str] = {}
+        self.health = MemoryHealth(self._bytes, self._check_open)
         self._buried: dict[str, Tombstone] = {}
         held = Held(self._bytes, self._entries, self._logs, self._summaries, self._drafts, self._buried)
         self.keep = MemoryKeeper(held, clock, self._check_open)

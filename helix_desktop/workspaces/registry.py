@@ -109,12 +109,12 @@ class Registry:
         real = _real(path)
         named = name or os.path.basename(real) or real
         record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo)
-        self._keep(record)
+        self._make_place(record.id)
         self.save_policy(record.id, Policy())  # visible from the start, to be edited by hand as well
-        return record
+        return self._keep(record)
 
     def change(self, identity: str, **fields: Any) -> WorkspaceRecord:
-        """Change some fields of a record and keep it. Raises WorkspaceMissing."""
+        """Change some fields of a record and keep it. Raises WorkspaceMissing, HelixError."""
         known = self.get(identity)
         with self._alone():
             if (self.place(identity) / RECORD_FILE).is_file():  # what another process changed stays changed
@@ -158,9 +158,9 @@ class Registry:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the lock of the list against other processes. Raises HelixError when one does not let go."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = self._folder.with_name(f"{self._folder.name}.lock")
         try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with FileLock(lock, timeout=_LONGEST_WAIT_S):
                 yield
         except Timeout as error:
@@ -169,10 +169,18 @@ class Registry:
                 f"Another process has held {lock} for {_LONGEST_WAIT_S:g} s.",
                 "Try again; if it stays so, end the other Helix Desktop.",
             ) from error
+        except OSError as error:
+            raise self._not_saved("The list of workspaces", error) from error
+
+    def _not_saved(self, what: str, error: OSError) -> HelixError:
+        return HelixError(
+            f"{what} was not saved; it is as it was.",
+            f"{error.strerror or error}.",
+            f"Free some room on the disk, or make {self._folder} writable, and try again.",
+        )
 
     def _keep(self, record: WorkspaceRecord) -> WorkspaceRecord:
-        place = self.place(record.id)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place = self._make_place(record.id)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
         self._files.write(place / RECORD_FILE, fields)
         self._records[record.id] = record
@@ -181,6 +189,11 @@ class Registry:
     def place(self, identity: str) -> Path:
         """The folder of a workspace's own data."""
         return self._folder / str(uuid.UUID(identity))
+
+    def _make_place(self, identity: str) -> Path:
+        place = self.place(identity)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return place
 
     def store_folder(self, identity: str) -> Path:
         """The folder of a workspace's store."""
@@ -197,8 +210,11 @@ class Registry:
             ) from error
 
     def save_policy(self, identity: str, policy: Policy) -> None:
-        """Keep a workspace's policy."""
-        self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
+        """Keep a workspace's policy. Raises HelixError; then the former one is as it was."""
+        try:
+            self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
+        except OSError as error:
+            raise self._not_saved("The policy", error) from error
 
 
 class SavedRules:

@@ -20,7 +20,7 @@ from helix_desktop.store.remote import calls
 from helix_desktop.store.remote.calls import Answer, Call
 from helix_desktop.store.remote.connection import Connection, ConnectionGone
 from helix_desktop.store.remote.faults import error_of
-from helix_desktop.store.remote.parts import RemoteForgetting, RemoteKeeper
+from helix_desktop.store.remote.parts import RemoteForgetting, RemoteHealth, RemoteKeeper
 from helix_desktop.store.remote.wire import REQUEST_CAP, FrameRefused
 
 _PATIENCE_S = 60.0  # for one answer; an owner that is busy with a large one still answers within seconds
@@ -39,6 +39,7 @@ class RemoteStore:
         self._closed = False
         self.keep = RemoteKeeper(self._ask_long)
         self.forgetting = RemoteForgetting(self._ask_long)
+        self.health = RemoteHealth(self._ask_long, self._check_open)
         self._asked: set[asyncio.Future[object]] = set()
 
     async def commit(

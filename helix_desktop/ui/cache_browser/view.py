@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QColor, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -156,7 +156,7 @@ class CacheBrowser(QWidget):
         self.table.opened.connect(self.preview.content.text.setFocus)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(
-            lambda at: self._row_menu(self.table.viewport().mapToGlobal(at))
+            lambda at: _row_menu(self).popup(self.table.viewport().mapToGlobal(at))
         )
         self.table.order_toggled.connect(
             lambda: self.model.set_oldest_first(self.filter_bar.toggle_order() == "oldest")
@@ -253,14 +253,6 @@ class CacheBrowser(QWidget):
         self._trouble.setText(str(error))
         self._notice.show()
 
-    def _row_menu(self, at: QPoint) -> None:
-        digest = self.table.current_digest()
-        if digest:
-            menu = QMenu(self)
-            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            menu.addAction("Forget…", lambda: self.forget_requested.emit(digest))
-            menu.popup(at)
-
     def _more(self, anchor: QWidget) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -280,3 +272,12 @@ def _add_key(widget: QWidget, key: str, deed: Callable[[], object], context: Qt.
     action.setShortcutContext(context)
     action.triggered.connect(lambda _: deed())
     widget.addAction(action)
+
+
+def _row_menu(browser: CacheBrowser) -> QMenu:
+    """The menu of the chosen entry."""
+    menu = QMenu(browser)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    digest = browser.table.current_digest()
+    menu.addAction("Forget…", lambda: browser.forget_requested.emit(digest)).setEnabled(bool(digest))
+    return menu
