@@ -17,6 +17,8 @@ from helix_desktop.context.content import (
     SessionSummary,
     StoreTotals,
 )
+from helix_desktop.context.damage import Checked, Mending
+from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import Recorded
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
@@ -51,6 +53,30 @@ class Counter(Protocol):
 
     async def count(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text, counted off the calling thread."""
+        ...
+
+
+class Health(Protocol):
+    """How sound a store is."""
+
+    @property
+    def report(self) -> Mending | None:
+        """What had to be mended when the store was opened, until somebody was told; usually None."""
+        ...
+
+    async def told(self) -> None:
+        """Somebody was told what the report says."""
+        ...
+
+    def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
+        """Hear of each damaged content once, with what to do. Call the returned function to stop."""
+        ...
+
+    async def check(self, progress: Callable[[int, int], None] | None = None) -> Checked:
+        """Check every content and every row; `progress` hears contents verified, and of how many.
+
+        Others are served meanwhile. Cancelled, it ends soon. What is wrong is mended at the next opening.
+        """
         ...
 
 
@@ -135,6 +161,11 @@ class Store(Protocol):
     @property
     def keep(self) -> Keep:
         """What stays and what goes."""
+        ...
+
+    @property
+    def health(self) -> Health:
+        """What was mended, what damage is met, and the full check."""
         ...
 
     async def commit(

@@ -250,3 +250,32 @@ def _count(row: bytes, length: int) -> int:
 
 def _there(get: Get, key: bytes) -> bool:
     return get(key) is not None
+
+
+def created_in(row: bytes) -> int:
+    """When the content of a row was first stored, in milliseconds since 1970. Raises RowDamaged."""
+    return _head(row)[2]
+
+
+def head_of_chunks(view: View, codec: Codec, digest: str) -> tuple[bytes, int] | None:
+    """A large content's lost head, made again from its chunks, and its size in bytes; None without them."""
+    parts, created = [], 0
+    try:
+        for _, row in view.scan(keys.chunks_of(digest)):
+            method, length, created = _head(row)
+            payload = row[_HEAD.size :]
+            parts.append(codec.decompress(payload, length) if method == _ZSTD else payload)
+    except RowDamaged:
+        return None
+    data = b"".join(parts)
+    if not parts or digest_of(data) != digest:
+        return None
+    return _HEAD.pack(VERSION, _CHUNKED, len(data), created) + _COUNT.pack(len(parts)), len(data)
+
+
+def is_whole(codec: Codec, key: bytes, row: bytes) -> bool:
+    """Whether a content's row holds, alone, the bytes of the digest in its key. Raises RowDamaged."""
+    method, length, _ = _head(row)
+    payload = row[_HEAD.size :]
+    data = codec.decompress(payload, length) if method == _ZSTD else payload
+    return method != _CHUNKED and digest_of(data) == keys.digest_in(key)

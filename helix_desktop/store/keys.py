@@ -14,21 +14,25 @@ order.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from helix_desktop.context.digest import HEX_DIGITS, is_digest, is_prefix
 
 DIGEST_BYTES = HEX_DIGITS // 2
 SESSION_BYTES = 200  # longest session id, in bytes of UTF-8
 
+EVERYTHING = (b"", b"\xff" * 8)
+CONTENTS = (b"b", b"c")
+CHUNKS = (b"c", b"d")
+EVENTS = (b"e", b"f")
+REFERENCES = (b"r", b"s")
 RECORDS = (b"m", b"n")
 NEWEST = (b"t", b"u")
 NEWEST_BYTES = 1 + 8 + DIGEST_BYTES  # of a key of the index by time
 SUMMARIES = (b"s", b"t")
 HANDOVERS = (b"h", b"i")
-EVENTS = (b"e", b"f")
-DRAFTS = (b"d", b"e")
-EVERYTHING = (b"", b"\xff")
 LAST_EVENTS = (b"!last\0", b"!last\1")
+DRAFTS = (b"d", b"e")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
@@ -44,6 +48,7 @@ Span = tuple[bytes, bytes]
 """A range of keys: from the first one on, up to but without the second."""
 
 
+@lru_cache(maxsize=64)  # a put asks for the same few digests ten times
 def raw(digest: str) -> bytes:
     """A full digest as 32 bytes. Raises ValueError when it is none."""
     if not is_digest(digest):
@@ -112,6 +117,12 @@ def session_bytes(session: str) -> bytes:
     if not 0 < len(name) <= SESSION_BYTES or b"\0" in name:
         raise ValueError(f"a session id has 1 to {SESSION_BYTES} bytes and no NUL: {session[:80]!r}")
     return name
+
+
+def place_in(key: bytes) -> tuple[str, int]:
+    """Session and seq in the key of an event, or of a reference to a content."""
+    first = 1 + DIGEST_BYTES if key[:1] == b"r" else 1
+    return key[first : -_NUMBER.size - 1].decode(), seq_in(key)
 
 
 def event(session: str, seq: int) -> bytes:

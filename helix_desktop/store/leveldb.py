@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
-from helix_desktop.context.errors import StoreError
+from helix_desktop.context.errors import ContentDamaged, StoreError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.backlog import Backlog
@@ -23,7 +23,8 @@ from helix_desktop.store.content import Contents, find, missing
 from helix_desktop.store.delivery import Delivery
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.forget import LevelForgetting
-from helix_desktop.store.handle import Handle, View, unreadable
+from helix_desktop.store.handle import View
+from helix_desktop.store.health import LevelHealth
 from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.level_finder import LevelFinder
 from helix_desktop.store.listing import read_sessions
@@ -64,11 +65,15 @@ class LevelStore(LevelFinder):
         )
         self._backlog = Backlog()
         self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
-        self._helper = Helper(f"helix-store-pack-{files.layout.folder.name}", self._known)
+        self.health = LevelHealth(files, self._contents, self._read)
+        self._helper = Helper(
+            f"helix-store-pack-{folder}",
+            lambda digest: files.handle.get(keys.record(digest)) is not None,
+        )
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{folder}"
         self._writer = Writer(
-            name, files.handle.get, _guarded(files.handle, self._write), self._tell, self._finish
+            name, files.handle.get, _guarded(files, self._write), delivery.tell, self._finish
         )
 
     @classmethod
@@ -77,12 +82,13 @@ class LevelStore(LevelFinder):
     ) -> Self:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
+        A damaged one is mended as far as it can be: `health` says what became of it.
         Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
         readers = Readers(f"helix-store-read-{folder.name}")
         opening: Future[Files] = Future()
-        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace)))
+        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace, clock)))
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
@@ -90,11 +96,6 @@ class LevelStore(LevelFinder):
             readers.end(wait=False)
             raise
         return cls(files, readers, Delivery(asyncio.get_running_loop()), clock, index_after)
-
-    @property
-    def lost(self) -> int:
-        """Writes that were there at the last close and are gone, because a file was lost. Usually 0."""
-        return self._files.lost
 
     async def commit(
         self,
@@ -120,6 +121,7 @@ class LevelStore(LevelFinder):
             made.size,
             packings,
         )
+        self.health.alarm.healed(one.digest for one in made.contents)
 
     async def events(self, session: str) -> list[Recorded]:
         """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
@@ -131,7 +133,11 @@ class LevelStore(LevelFinder):
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
-        return await self._read(lambda view: self._contents.read(view, digest))
+        try:
+            return await self._read(lambda view: self._contents.read(view, digest))
+        except ContentDamaged as error:
+            self.health.alarm.sound(digest, error)
+            raise
 
     async def entry(self, digest: str) -> Entry:
         """What is known of a content. Raises DigestUnknown, ContentDamaged."""
@@ -188,7 +194,7 @@ class LevelStore(LevelFinder):
         async with self._backlog.place(size):
             self._helper.help(packings)
             place: asyncio.Future[None] = self._delivery.place()
-            self._writer.give(Job(_guarded(self._files.handle, stage), size, place))
+            self._writer.give(Job(_guarded(self._files, stage), size, place))
             await place
 
     async def _read(self, ask: Callable[[View], T]) -> T:
@@ -199,18 +205,12 @@ class LevelStore(LevelFinder):
         try:
             return self._files.handle.read(ask)
         except RowDamaged as error:
-            raise unreadable(_sentence(error)) from error
+            raise self._files.doubt(error) from error
 
     def _write(self, batch: Batch) -> None:
         bump_sequence(batch, self._codec)
         self._files.handle.write(batch)
         self._index.changed(batch)
-
-    def _known(self, digest: str) -> bool:
-        return self._files.handle.get(keys.record(digest)) is not None
-
-    def _tell(self, told: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
-        self._delivery.bring([(place, None, error) for place, error in told])
 
     def _finish(self) -> None:
         # On the writer's thread: reads that were asked before the close are answered first.
@@ -220,28 +220,23 @@ class LevelStore(LevelFinder):
         self._files.close()
 
 
-def _opened(folder: Path, workspace: str) -> Files:
-    files = open_files(folder, workspace)
+def _opened(folder: Path, workspace: str, clock: Clock) -> Files:
+    files = open_files(folder, workspace, clock)
     finish_scouring(files.handle, files.layout)
     return files
 
 
-def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
+def _guarded(files: Files, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
     """The same, on open files, and a damaged row reaches the caller as an error for people."""
 
     def run(batch: Batch) -> None:
-        handle.ensure_open()
+        files.handle.ensure_open()
         try:
             work(batch)
         except RowDamaged as error:
-            raise unreadable(_sentence(error)) from error
+            raise files.doubt(error) from error
 
     return run
-
-
-def _sentence(error: RowDamaged) -> str:
-    said = str(error)
-    return said[:1].upper() + said[1:]
 
 
 def _fulfil(opening: Future[Files], work: Callable[[], Files]) -> None:

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
 
-from helix_desktop.context.content import Content, Entry, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import DigestUnknown
-from helix_desktop.context.event import HandoverMade, Recorded, digests_in
+from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
-from helix_desktop.store.finder import Finder
+from helix_desktop.store.memory_finder import MemoryFinder
 from helix_desktop.store.memory_forget import MemoryForgetting
+from helix_desktop.store.memory_health import MemoryHealth
 from helix_desktop.store.memory_keep import Held, MemoryKeeper
-from helix_desktop.store.ordering import Listing, page_of
 from helix_desktop.store.tombstone import Tombstone
 
 
-class MemoryStore(Finder):
+class MemoryStore(MemoryFinder):
     """One workspace's memory while the process lives. Nothing is compressed: `stored_size` equals `size`."""
 
     def __init__(self, clock: Clock = now) -> None:
+        super().__init__()
         self._clock = clock
         self._closed = False
         self._bytes: dict[str, bytes] = {}
-        self._entries: dict[str, Entry] = {}
-        self._logs: dict[str, list[Recorded]] = {}
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, str] = {}
+        self.health = MemoryHealth(self._bytes, self._check_open)
         self._buried: dict[str, Tombstone] = {}
         held = Held(self._bytes, self._entries, self._logs, self._summaries, self._drafts, self._buried)
         self.keep = MemoryKeeper(held, clock, self._check_open)
@@ -95,31 +94,6 @@ class MemoryStore(Finder):
         """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
         self._check_open()
         return self._find(prefix, limit)
-
-    async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored, in order."""
-        self._check_open()
-        return tuple(sorted({entry.tool for entry in self._entries.values()}))
-
-    async def indexed(self) -> None:
-        """Nothing is indexed here: everything is always looked through."""
-        self._check_open()
-
-    async def listed(self, asked: Listing, words: Sequence[str] = ()) -> Page:
-        """The page of a listing; words are left to be looked for."""
-        self._check_open()
-        return page_of(asked, self._entries.values())
-
-    async def listed_digests(self, asked: Listing) -> bytes:
-        """All digests of a listing, joined."""
-        found = await self.listed(replace(asked, limit=len(self._entries) + 1))
-        return b"".join(bytes.fromhex(entry.digest) for entry in found.entries)
-
-    async def handovers(self) -> list[tuple[str, Recorded]]:
-        """Every handover with its session, in any order."""
-        self._check_open()
-        kept = ((session, one) for session, log in self._logs.items() for one in log)
-        return [(session, one) for session, one in kept if isinstance(one.event, HandoverMade)]
 
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""

@@ -14,7 +14,7 @@ import msgspec
 
 from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, StoreTotals
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
-from helix_desktop.context.errors import StoreError, ToolError
+from helix_desktop.context.errors import ContentForgotten, StoreError, ToolError
 from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
@@ -113,7 +113,18 @@ class RecallCachedContent(Free):
         found = await self._cache.find(prefix, _NEAR + 1)
         if len(found) == 1:
             return found[0]
+        if not found and len(prefix) == HEX_DIGITS:
+            await self._check_forgotten(prefix)
         raise await self._not_one(prefix, found)
+
+    async def _check_forgotten(self, digest: str) -> None:
+        """Raises ToolError for what the person had removed, naming what an index entry became without it."""
+        try:
+            await self._cache.get(digest)
+        except ContentForgotten as error:
+            raise ToolError(error.what, error.why, error.fix) from error
+        except StoreError:
+            pass
 
     async def _not_one(self, prefix: str, found: list[str]) -> ToolError:
         near = await self._described(found[:_NEAR] or await self._cache.find(prefix[:_NEAR_PREFIX], _NEAR))

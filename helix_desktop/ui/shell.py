@@ -17,6 +17,7 @@ from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.context.keeping import CleanUp
 from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
+from helix_desktop.ui.health import watch
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
@@ -129,6 +130,7 @@ class Shell(QObject):
             return
         if identity not in self._heard:
             self._heard[identity] = room.listen(self._hear)
+            await watch(room.store, self._window.banners)
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)

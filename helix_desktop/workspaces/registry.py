@@ -95,7 +95,7 @@ class Registry:
 
         Raises WorkspaceMissing when it is no folder, HelixError when it holds the app's own data.
         """
-        self._check_folder(path)
+        _check_folder(path, self._folder)
         with self._alone():
             return self._added(path, demo, name)
 
@@ -109,12 +109,12 @@ class Registry:
         real = _real(path)
         named = name or os.path.basename(real) or real
         record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo)
-        self._keep(record)
+        _make(self.place(record.id))
         self.save_policy(record.id, Policy())  # visible from the start, to be edited by hand as well
-        return record
+        return self._keep(record)
 
     def change(self, identity: str, **fields: Any) -> WorkspaceRecord:
-        """Change some fields of a record and keep it. Raises WorkspaceMissing."""
+        """Change some fields of a record and keep it. Raises WorkspaceMissing, HelixError."""
         known = self.get(identity)
         with self._alone():
             if (self.place(identity) / RECORD_FILE).is_file():  # what another process changed stays changed
@@ -130,7 +130,7 @@ class Registry:
 
         Raises WorkspaceMissing when that is no folder, HelixError when it is another workspace's.
         """
-        self._check_folder(path)
+        _check_folder(path, self._folder)
         record, other = self.get(identity), self.at(path)
         if other is not None and other.id != identity:
             raise HelixError(
@@ -142,25 +142,12 @@ class Registry:
         own = {"rules": (), "demo": False} if record.demo and moved else {}
         return self.change(identity, path=_real(path), **own)
 
-    def _check_folder(self, path: Path) -> None:
-        """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
-        if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
-            raise WorkspaceMissing(
-                f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
-            )
-        if Path(_real(path)).is_relative_to(_real(self._folder)):
-            raise HelixError(
-                f"{path} cannot be a workspace.",
-                "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
-                "Choose a folder of your own.",
-            )
-
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the lock of the list against other processes. Raises HelixError when one does not let go."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = self._folder.with_name(f"{self._folder.name}.lock")
         try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with FileLock(lock, timeout=_LONGEST_WAIT_S):
                 yield
         except Timeout as error:
@@ -169,10 +156,12 @@ class Registry:
                 f"Another process has held {lock} for {_LONGEST_WAIT_S:g} s.",
                 "Try again; if it stays so, end the other Helix Desktop.",
             ) from error
+        except OSError as error:
+            raise _not_saved("The list of workspaces", self._folder, error) from error
 
     def _keep(self, record: WorkspaceRecord) -> WorkspaceRecord:
         place = self.place(record.id)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(place)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
         self._files.write(place / RECORD_FILE, fields)
         self._records[record.id] = record
@@ -197,8 +186,33 @@ class Registry:
             ) from error
 
     def save_policy(self, identity: str, policy: Policy) -> None:
-        """Keep a workspace's policy."""
-        self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
+        """Keep a workspace's policy. Raises HelixError; then the former one is as it was."""
+        try:
+            self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
+        except OSError as error:
+            raise _not_saved("The policy", self._folder, error) from error
+
+
+def _check_folder(path: Path, data: Path) -> None:
+    """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
+    if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
+        raise WorkspaceMissing(
+            f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
+        )
+    if Path(_real(path)).is_relative_to(_real(data)):
+        raise HelixError(
+            f"{path} cannot be a workspace.",
+            "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
+            "Choose a folder of your own.",
+        )
+
+
+def _not_saved(what: str, folder: Path, error: OSError) -> HelixError:
+    return HelixError(
+        f"{what} was not saved; it is as it was.",
+        f"{error.strerror or error}.",
+        f"Free some room on the disk, or make {folder} writable, and try again.",
+    )
 
 
 class SavedRules:
@@ -231,6 +245,10 @@ class SavedRules:
         """Forget a rule."""
         saved = self._registry.get(self._identity).rules
         self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
+
+
+def _make(place: Path) -> None:
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _is_identity(name: str) -> bool:

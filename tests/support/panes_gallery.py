@@ -30,6 +30,7 @@ from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.rows import RunningCard, TimelineState
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.widgets import retint
 from tests.support import panes_samples as samples
 from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
@@ -44,7 +45,7 @@ async def settle(rounds: int = 40) -> None:
 
 async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -> CacheBrowser:
     pane = CacheBrowser(scope.start, lambda: NOW_MS)
-    pane.set_theme(theme)
+    retint(pane, theme)
     pane.set_source(SampleCache([cache_row(number) for number in range(entries)]))
     pane.resize(804, 846)
     pane.show()

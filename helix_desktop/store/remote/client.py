@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from helix_desktop.context.archive import Exported, Imported, Progress
-from helix_desktop.context.content import Content, Entry, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.errors import StoreClosed
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import refusals
@@ -16,13 +16,12 @@ from helix_desktop.store.archive.transfer import silent
 from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.codec import CONTENT_CAP
 from helix_desktop.store.commit import Commit, now
-from helix_desktop.store.finder import Finder
-from helix_desktop.store.ordering import Listing
 from helix_desktop.store.remote import calls
 from helix_desktop.store.remote.calls import Answer, Call
 from helix_desktop.store.remote.connection import Connection, ConnectionGone
 from helix_desktop.store.remote.faults import error_of
-from helix_desktop.store.remote.parts import RemoteForgetting, RemoteKeeper
+from helix_desktop.store.remote.finder import RemoteFinder
+from helix_desktop.store.remote.parts import RemoteForgetting, RemoteHealth, RemoteKeeper
 from helix_desktop.store.remote.wire import REQUEST_CAP, FrameRefused
 
 _PATIENCE_S = 60.0  # for one answer; an owner that is busy with a large one still answers within seconds
@@ -31,7 +30,7 @@ _LONG_S = 3600.0  # for what looks through the whole store
 T = TypeVar("T")
 
 
-class RemoteStore(Finder):
+class RemoteStore(RemoteFinder):
     """The store port, answered by the process that owns the store. Made by `join`; must be closed."""
 
     def __init__(self, connection: Connection, owner_pid: int) -> None:
@@ -41,6 +40,7 @@ class RemoteStore(Finder):
         self._closed = False
         self.keep = RemoteKeeper(self._ask_long)
         self.forgetting = RemoteForgetting(self._ask_long)
+        self.health = RemoteHealth(self._ask_long, self._check_open)
         self._asked: set[asyncio.Future[object]] = set()
 
     async def commit(
@@ -86,26 +86,6 @@ class RemoteStore(Finder):
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
         return await self._ask(calls.FIND, prefix, limit)
-
-    async def listed(self, asked: Listing, words: Sequence[str] = ()) -> Page:
-        """The page of a listing; given folded words, without what surely does not hold them all."""
-        return await self._ask(calls.LISTED, asked, words)
-
-    async def listed_digests(self, asked: Listing) -> bytes:
-        """All digests of a listing, joined."""
-        return await self._ask(calls.LISTED_DIGESTS, asked)
-
-    async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored, in order."""
-        return await self._ask(calls.TOOLS)
-
-    async def handovers(self) -> list[tuple[str, Recorded]]:
-        """Every handover with its session, in any order."""
-        return await self._ask(calls.HANDOVERS)
-
-    async def indexed(self) -> None:
-        """Wait until the owner's search index holds all it ever will."""
-        await self._ask(calls.INDEXED)
 
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""

@@ -64,7 +64,7 @@ class CacheTable(QTableView):
         head.setMinimumSectionSize(40)
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         head.customContextMenuRequested.connect(lambda at: self.columns_menu().popup(head.mapToGlobal(at)))
-        head.sectionClicked.connect(self._clicked)
+        head.sectionClicked.connect(lambda at: self.sort_requested.emit(COLUMNS[at].key))
         self.doubleClicked.connect(lambda _: self.opened.emit())
 
     def columns_menu(self) -> QMenu:
@@ -123,12 +123,6 @@ class CacheTable(QTableView):
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if not self.currentIndex().isValid() and self._entries.rowCount():
             self.choose(0)
-
-    def toggle_pin(self) -> None:
-        """Ask for the current entry to be pinned, or no longer."""
-        row = self.current_row()
-        if row is not None:
-            self.pin_requested.emit(row.digest, not row.kept)
 
     def choose(self, row: int) -> None:
         """Make a row the current one and bring it into sight."""
@@ -216,9 +210,6 @@ class CacheTable(QTableView):
     def _unforce(self) -> None:
         self._forced = {}
         self.fit_columns()
-
-    def _clicked(self, section: int) -> None:
-        self.sort_requested.emit(COLUMNS[section].key)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the row under the mouse, or of the current one when a key asks."""

@@ -67,7 +67,7 @@ class CacheBrowser(QWidget):
         self._lay_out()
         self._wire()
         add_keys(self, self.filter_bar, self.table, self.preview)
-        self.set_theme(LIGHT)
+        retint(self, LIGHT)
 
     def set_source(self, source: CacheSource | None) -> None:
         """Show another workspace's cache; None shows nothing."""
@@ -117,10 +117,6 @@ class CacheBrowser(QWidget):
     def set_progress(self, progress: CacheProgress | None) -> None:
         """Show a long work with its Cancel; None: it is over."""
         self.filter_bar.show_progress(progress)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
-        retint(self, theme)
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""

@@ -79,7 +79,7 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
     assert files_with(tmp_path) == []
     again = await LevelStore.open(tmp_path, WORKSPACE)
     try:
-        assert again.lost == 0
+        assert again.health.report is None
         assert len(await again.events("s")) == 7
         with pytest.raises(ContentForgotten):
             await again.get(digest_of(holding(900, 2)))
@@ -146,6 +146,25 @@ async def test_a_crash_between_the_files_is_mended_at_the_next_start(tmp_path: P
     try:
         assert await again.events("s") == events
         assert not layout.old_db.exists()
+    finally:
+        await again.close()
+
+
+async def test_a_crash_after_it_is_no_damage(tmp_path: Path) -> None:
+    folder, copy = tmp_path / "store", tmp_path / "crashed"
+    store = await filled(folder)
+    await store.close()
+    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    try:
+        await store.forgetting.carry_out(Wanted(SECRET))
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("LOCK"))
+        events = await store.events("s")
+    finally:
+        await store.close()
+    again = await LevelStore.open(copy, WORKSPACE)
+    try:
+        assert again.health.report is None
+        assert await again.events("s") == events
     finally:
         await again.close()
 

@@ -27,6 +27,7 @@ from helix_desktop.ui.cache_browser.rows import (
 )
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.theme import DARK
+from helix_desktop.ui.widgets import retint
 from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
 pytestmark = pytest.mark.qt_loop
@@ -358,7 +359,7 @@ async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScop
 async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> None:
     """Nothing of the light theme's ground remains."""
     pane = await opened(qtbot, scope, entries(3))
-    pane.set_theme(DARK)
+    retint(pane, DARK)
     picture = pane.grab().toImage()
     assert picture.pixelColor(picture.width() - 40, 60).lightness() < 60
 

@@ -1,0 +1,126 @@
+"""A full disk: settings, workspaces, events, handovers and drafts stay as they were, and it is said."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.config.settings import Settings, SettingsFile
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.errors import DataDirUnusable, HelixError, StoreWriteFailed
+from helix_desktop.context.policy import Policy
+from helix_desktop.context.tool import Rule
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.workspaces.registry import Registry, SavedRules
+from tests.support.small_disk import fill_up, mounted, remount
+from tests.support.store_making import WORKSPACE, answered, content, handed_over, spoke, summary
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 24 MB of its own."""
+    with mounted(tmp_path, "24m"):
+        yield tmp_path
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Everything that is kept there."""
+    return {one.name: one.read_bytes() for one in folder.rglob("*.toml*")}
+
+
+def refused(call: pytest.ExceptionInfo[HelixError]) -> None:
+    """The error says what, why and what to do."""
+    error = call.value
+    assert "saved" in error.what
+    assert "No space left" in error.why
+    assert "room" in error.fix
+
+
+async def test_settings_workspaces_and_policies_stay_as_they_were(disk: Path) -> None:
+    data, project, late = disk / "data", disk / "project", disk / "late"
+    project.mkdir()
+    late.mkdir()
+    settings = SettingsFile(data / "settings.toml")
+    await settings.save(Settings(model="first/one"))
+    registry = Registry(data / "workspaces", TomlFiles(), lambda: 1)
+    known = registry.add(project)
+    before = files_in(data)
+    ballast = disk / "ballast"
+    fill_up(ballast)
+    with pytest.raises(HelixError) as caught:
+        await settings.save(Settings(model="second/one"))
+    refused(caught)
+    with pytest.raises(HelixError) as caught:
+        registry.change(known.id, name="Renamed")
+    refused(caught)
+    with pytest.raises(HelixError) as caught:
+        registry.save_policy(known.id, Policy(enabled=False))
+    refused(caught)
+    with pytest.raises(HelixError) as caught:
+        await SavedRules(registry, known.id).add(Rule("run_command", "make"))
+    refused(caught)
+    with pytest.raises(HelixError) as caught:
+        registry.add(late)
+    refused(caught)
+    assert files_in(data) == before
+    assert registry.listed() == Registry(data / "workspaces", TomlFiles(), lambda: 1).listed() == [known]
+    ballast.unlink()
+    await settings.save(Settings(model="third/one"))
+    assert settings.load()[0].model == "third/one"
+    assert registry.change(known.id, name="Renamed").name == "Renamed"
+    assert len((registry.add(late), registry.listed())[1]) == 2
+
+
+async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Path) -> None:
+    data, project = disk / "data", disk / "project"
+    project.mkdir()
+    settings = SettingsFile(data / "settings.toml")
+    await settings.save(Settings(model="first/one"))
+    registry = Registry(data / "workspaces", TomlFiles(), lambda: 1)
+    known = registry.add(project)
+    store = await LevelStore.open(disk / "store", WORKSPACE)
+    await store.commit("s", [spoke(1)])
+    await store.close()
+    before = files_in(data)
+    remount(disk, "ro")
+    with pytest.raises(HelixError, match="saved"):
+        await settings.save(Settings(model="second/one"))
+    with pytest.raises(HelixError, match="saved"):
+        registry.change(known.id, name="Renamed")
+    with pytest.raises(DataDirUnusable, match="Make the folder writable"):
+        await LevelStore.open(disk / "store", WORKSPACE)
+    assert files_in(data) == before
+    remount(disk, "rw")
+    store = await LevelStore.open(disk / "store", WORKSPACE)
+    assert await store.events("s") == [spoke(1)]
+    await store.close()
+
+
+async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None:
+    store = await LevelStore.open(disk / "store", WORKSPACE)
+    index = b"an index of what was"
+    log = [spoke(1), answered(2, b"found"), handed_over(3, index)]
+    await store.commit("s", log, [content(b"found"), content(index, kind="index")], summary=summary("s"))
+    await store.save_draft("s", "typed")
+    ballast = disk / "ballast"
+    fill_up(ballast)
+    late = handed_over(4, b"later index")
+    large = content(random.Random(1).randbytes(100_000))  # more than is left of the last page of a file
+    with pytest.raises(StoreWriteFailed):
+        await store.commit("s", [late], [large, content(b"later index")])
+    with pytest.raises(StoreWriteFailed):
+        await store.save_draft("s", "not kept")
+    assert await store.events("s") == log
+    assert await store.draft("s") == "typed"
+    assert [one.id for one in await store.sessions()] == ["s"]
+    ballast.unlink()
+    await store.commit("s", [late], [content(b"later index")])
+    await store.close()
+    store = await LevelStore.open(disk / "store", WORKSPACE)
+    assert await store.events("s") == [*log, late]
+    assert await store.get(content(index).digest) == index
+    assert await store.draft("s") == "typed"
+    await store.close()

@@ -1,0 +1,47 @@
+"""A file system of a few megabytes, to be filled by a test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+_PART = 64 * 1024
+
+
+@contextmanager
+def mounted(place: Path, size: str = "64m") -> Iterator[None]:
+    """Mount an empty file system of its own at `place`; skips the test where that is not allowed."""
+    if sys.platform == "win32" or os.geteuid() != 0:
+        pytest.skip("only root may mount a small disk")
+    line = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+    if subprocess.run(line, capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        yield
+    finally:
+        subprocess.run(
+            ["umount", "--lazy", str(place)], check=True
+        )  # also where a failed test left files open
+
+
+def fill_up(file: Path) -> None:
+    """Write to a file until the disk takes no more."""
+    with file.open("ab", buffering=0) as ballast:
+        part = _PART
+        while part:
+            try:
+                written = ballast.write(bytes(part))
+            except OSError:
+                written = 0
+            part = part if written == part else part // 2
+
+
+def remount(place: Path, how: str) -> None:
+    """Mount it again, `ro` (nothing may be written) or `rw`."""
+    subprocess.run(["mount", "-o", f"remount,{how}", str(place)], check=True)
