@@ -52,7 +52,8 @@ class LevelStore(LevelFinder):
     ) -> None:
         folder = files.layout.folder.name
         contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
-        work = Work(files.layout.search, files.handle, files.codec, contents)
+        mended = files.report is not None
+        work = Work(files.layout.search, files.handle, files.codec, contents, mended)
         super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", work, index_after))
         self._files = files
         self._delivery = delivery

@@ -58,7 +58,11 @@ class Changes:
 class Work:
     """An index and its store. All but the constructor belong to the index's thread; nothing raises."""
 
-    def __init__(self, path: Path, handle: Handle, codec: Codec, contents: Contents) -> None:
+    def __init__(
+        self, path: Path, handle: Handle, codec: Codec, contents: Contents, doubted: bool = False
+    ) -> None:
+        """`doubted`: the store was mended, so that the same number of writes does not mean the same rows."""
+        self._doubted = doubted
         self._path, self._handle, self._codec, self._contents = path, handle, codec, contents
         self._index: SearchDb | None = None
         self._records: dict[bytes, bytes | None] = {}
@@ -147,7 +151,8 @@ class Work:
 
     def _begin(self) -> None:
         self._index = index = SearchDb(self._path, _identity(self._handle, self._codec))
-        self._next = None if index.sequence == self._sequence else keys.RECORDS[0]
+        known = index.sequence == self._sequence and not self._doubted
+        self._next = None if known else keys.RECORDS[0]
         if self._next is not None:
             index.distrust()
         if not index.has_words:
