@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Protocol
 
-from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import (
+    EVERYTHING,
+    Content,
+    Entry,
+    Filter,
+    Found,
+    HandoverHit,
+    Order,
+    Page,
+    SessionSummary,
+    StoreTotals,
+)
+from helix_desktop.context.damage import Checked, Mending
+from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import Recorded
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
@@ -40,6 +53,30 @@ class Counter(Protocol):
 
     async def count(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text, counted off the calling thread."""
+        ...
+
+
+class Health(Protocol):
+    """How sound a store is."""
+
+    @property
+    def report(self) -> Mending | None:
+        """What had to be mended when the store was opened, until somebody was told; usually None."""
+        ...
+
+    async def told(self) -> None:
+        """Somebody was told what the report says."""
+        ...
+
+    def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
+        """Hear of each damaged content once, with what to do. Call the returned function to stop."""
+        ...
+
+    async def check(self, progress: Callable[[int, int], None] | None = None) -> Checked:
+        """Check every content and every row; `progress` hears contents verified, and of how many.
+
+        Others are served meanwhile. Cancelled, it ends soon. What is wrong is mended at the next opening.
+        """
         ...
 
 
@@ -126,6 +163,11 @@ class Store(Protocol):
         """What stays and what goes."""
         ...
 
+    @property
+    def health(self) -> Health:
+        """What was mended, what damage is met, and the full check."""
+        ...
+
     async def commit(
         self,
         session: str,
@@ -162,9 +204,44 @@ class Store(Protocol):
         ...
 
     async def page(
-        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
+        self,
+        cursor: str = "",
+        limit: int = 200,
+        order: Order = "newest",
+        prefix: str = "",
+        wanted: Filter = EVERYTHING,
     ) -> Page:
-        """Entries by time of creation, or (with a prefix) by digest, from a cursor on."""
+        """Entries that pass a filter, in an order or (with a prefix) by digest, from a cursor on.
+
+        Raises ValueError for the cursor of another order.
+        """
+        ...
+
+    async def digests(self, order: Order = "newest", wanted: Filter = EVERYTHING) -> bytes:
+        """The digests of all entries that pass, in order: 32 bytes each, joined."""
+        ...
+
+    async def tools(self) -> tuple[str, ...]:
+        """The tools by whose name something is stored, in order."""
+        ...
+
+    async def search(
+        self,
+        query: str,
+        wanted: Filter = EVERYTHING,
+        limit: int = 20,
+        cursor: str = "",
+        going: Callable[[int], bool] = lambda _: True,
+    ) -> Found:
+        """The newest contents that hold all words of a query, from a cursor on; each was read to see them.
+
+        It ends at `limit` hits or when `going`, asked with the size of the next content, says no. Raises
+        InputUnusable for a query without words, ValueError for what is no cursor.
+        """
+        ...
+
+    async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
+        """The newest handovers that hold all words of a query. Raises InputUnusable."""
         ...
 
     async def totals(self) -> StoreTotals:

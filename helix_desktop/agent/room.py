@@ -15,7 +15,7 @@ from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
 from helix_desktop.agent.update import Happened, Update
 from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.digest import digest_of, is_prefix, size_text
+from helix_desktop.context.digest import digest_of, is_digest, is_prefix, size_text
 from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InputUnusable
 from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, Attachment, Recorded, SessionStarted
 from helix_desktop.context.image import LARGEST, Image, image_of
@@ -151,6 +151,8 @@ class Room:
         found = await self.store.find(plain, 6) if is_prefix(plain) else []
         if len(found) == 1:
             return found[0]
+        if not found and is_digest(plain):
+            await self.store.entry(plain)  # says so when it was forgotten
         if not found:
             raise DigestUnknown(
                 f"No cached output begins with {prefix[:64]!r}.",

@@ -13,7 +13,9 @@ import msgspec
 from helix_desktop.agent.oblivion import forget
 from helix_desktop.agent.room import Room
 from helix_desktop.config.paths import DataDir
+from helix_desktop.context.errors import StoreLocked
 from helix_desktop.context.forgetting import Finds, Redaction, Wanted
+from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.workspaces.registry import Registry
 
 log = logging.getLogger(__name__)
@@ -48,9 +50,16 @@ async def preview_everywhere(kept: Kept, room: Room, wanted: Wanted, told: Told 
 async def forget_everywhere(kept: Kept, room: Room, wanted: Wanted, told: Told = _untold) -> Finds:
     """Remove it for good, from the store and beside it; what was changed. The room's turns are ended.
 
-    Raises InputUnusable, StoreWriteFailed.
+    Raises InputUnusable, StoreWriteFailed; StoreLocked when another process owns the store.
     """
     redaction = Redaction(wanted, room.clock())
+    if isinstance(room.store, RemoteStore):  # its owner's open conversations would go on saying it
+        raise StoreLocked(
+            "Nothing was forgotten: this workspace is open in another Helix Desktop.",
+            room.store.owner_pid,
+            "What it holds in memory would be written again.",
+            "Forget it in that window, or close that and try again.",
+        )
     beside = await _with_beside(kept, room.id, redaction, Finds())
     finds = await forget(room, wanted, told)
     if beside.rules:

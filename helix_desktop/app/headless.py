@@ -20,7 +20,7 @@ from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
-from helix_desktop.app import keeping
+from helix_desktop.app import keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.voice import Voice, err, out
@@ -100,7 +100,9 @@ async def _session(room: Room, wanted: str) -> Conversation:
 
 
 def cache(given: argparse.Namespace) -> int:
-    """List, show, verify, clean up or forget the cached outputs of a workspace."""
+    """List, show, verify, repair, clean up or forget the cached outputs of a workspace."""
+    if given.verb == "repair":
+        return in_room(given, lambda desk, room: repairing.repair(given, desk, room))
     verbs: dict[str, Callable[[argparse.Namespace, Room], Coroutine[Any, Any, int]]] = {
         "list": _list,
         "show": _show,
@@ -147,18 +149,16 @@ async def _show(given: argparse.Namespace, room: Room) -> int:
 
 
 async def _verify(given: argparse.Namespace, room: Room) -> int:
-    if given.sha:
-        digests = [await room.resolve(given.sha)]
-    else:
-        digests = [entry.digest async for page in _pages(room) for entry in page]
-    verdicts = [await room.verify(digest) for digest in digests]
-    damaged = [verdict for verdict in verdicts if not verdict.sound]
+    if not given.sha:
+        return await repairing.verify(given, room)
+    verdict = await room.verify(await room.resolve(given.sha))
+    damaged = [] if verdict.sound else [verdict.digest]
     if given.json:
-        out(json.dumps({"verified": len(verdicts), "damaged": [one.digest for one in damaged]}))
+        out(json.dumps({"verified": 1, "damaged": damaged, "problems": []}))
     else:
-        for verdict in damaged:
+        if damaged:
             out(f"{verdict.digest}  DAMAGED  {verdict.text}")
-        out(f"{len(verdicts)} verified, {len(damaged)} damaged")
+        out(f"1 verified, {len(damaged)} damaged")
     return FAILED if damaged else 0
 
 
@@ -228,7 +228,10 @@ def in_room(given: argparse.Namespace, work: _Work) -> int:
         for problem in desk.problems:
             err(f"helix-desktop: {problem}")
         # What is stored can be looked at also when the project's folder is gone.
-        return await work(desk, await desk.room(record.id, reading=given.command != "run"))
+        room = await desk.room(record.id, reading=given.command != "run")
+        if getattr(given, "verb", "") != "repair":
+            await repairing.tell_mended(room.store)
+        return await work(desk, room)
 
     return at_desk(given, open_room)
 

@@ -10,7 +10,7 @@ from helix_desktop.app.front import Front
 from helix_desktop.app.running import Opened
 from helix_desktop.ui.settings.dialog import SettingsPage
 
-_PAGES: tuple[SettingsPage, ...] = ("providers", "appearance", "policy", "permissions", "about")
+_PAGES: tuple[SettingsPage, ...] = ("providers", "appearance", "policy", "permissions", "data", "about")
 _NARROW, _LARGE = (720, 640), (1920, 1200)
 
 

@@ -6,7 +6,9 @@ HelixError
 ├── RecordingUnusable                                       a recorded session that is to be replayed
 ├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
 ├── StoreError
-│   ├── StoreLocked, StoreClosed, StoreUnreadable, StoreWriteFailed
+│   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreMended
+│   ├── StoreUnreadable
+│   │   └── StoreDamaged
 │   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
 │   └── ContentForgotten                                    a digest unknown since the person had it removed
 ├── ModelError
@@ -73,6 +75,14 @@ class StoreClosed(StoreError):
 
 class StoreUnreadable(StoreError):
     """The store's files are damaged or of an unknown format."""
+
+
+class StoreDamaged(StoreUnreadable):
+    """The store's files are not what was written; what is left of them may still be read one by one."""
+
+
+class StoreMended(StoreError):
+    """The store was damaged and has been mended: told once, with what was lost. Never raised."""
 
 
 class StoreWriteFailed(StoreError):

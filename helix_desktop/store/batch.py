@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 Get = Callable[[bytes], bytes | None]
 """Reads one row; None when there is none."""
+
+
+class Puts(Protocol):
+    """Takes rows that are to be written."""
+
+    def put(self, key: bytes, row: bytes = b"") -> None:
+        """Write a row."""
+        ...
 
 
 class Batch:

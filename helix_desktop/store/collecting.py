@@ -13,7 +13,7 @@ from helix_desktop.context.keeping import CleanUp, Plan, Swept, may_go, plan_of,
 from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import Codec, RowDamaged
-from helix_desktop.store.content import Contents
+from helix_desktop.store.content import WHOLE, Contents
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.record import RECORD, Record, read_record, write_record
 from helix_desktop.store.references import is_named
@@ -103,7 +103,9 @@ def stage_purge(batch: Batch, handle: Handle, codec: Codec, digests: Sequence[st
 
 def remove_content(batch: Batch, handle: Handle, codec: Codec, digest: str, record: Record) -> None:
     """Delete every row of a content but those that say who names it."""
-    chunks = handle.read(lambda view: [key for key, _ in view.scan(keys.chunks_of(digest))])
+    chunks: list[bytes] = []
+    if record.size > WHOLE:
+        chunks = handle.read(lambda view: [key for key, _ in view.scan(keys.chunks_of(digest))])
     for key in (
         keys.content(digest),
         *chunks,

@@ -52,11 +52,11 @@ class Contents:
         """The slow work on a content, which another thread may begin before it is staged."""
         return Packing(content, self._codec, WHOLE if len(content.data) <= WHOLE else CHUNK)
 
-    def stage(self, batch: Batch, content: Content, at: int) -> Growth:
+    def stage(self, batch: Batch, content: Content, at: int, session: str = "") -> Growth:
         """Put a content's rows into the batch, unless it is stored already and sound. Raises ValueError."""
-        return self.stage_packed(batch, self.packing(content), at)
+        return self.stage_packed(batch, self.packing(content), at, session)
 
-    def stage_packed(self, batch: Batch, packing: Packing, at: int) -> Growth:
+    def stage_packed(self, batch: Batch, packing: Packing, at: int, session: str = "") -> Growth:
         """The same for a content whose packing another thread may have begun. Raises ValueError."""
         content = packing.content
         digest = content.digest
@@ -81,7 +81,7 @@ class Contents:
             write_record(batch, self._codec, digest, healed)
             growth = Growth(stored_size=stored_size - old.stored_size)
         else:
-            fresh = record_of(content, stored_size, created)
+            fresh = record_of(content, stored_size, created, session)
             named = not known or buried is not None
             write_record(batch, self._codec, digest, self._counted(digest, fresh) if named else fresh)
             if buried is not None:
@@ -250,3 +250,32 @@ def _count(row: bytes, length: int) -> int:
 
 def _there(get: Get, key: bytes) -> bool:
     return get(key) is not None
+
+
+def created_in(row: bytes) -> int:
+    """When the content of a row was first stored, in milliseconds since 1970. Raises RowDamaged."""
+    return _head(row)[2]
+
+
+def head_of_chunks(view: View, codec: Codec, digest: str) -> tuple[bytes, int] | None:
+    """A large content's lost head, made again from its chunks, and its size in bytes; None without them."""
+    parts, created = [], 0
+    try:
+        for _, row in view.scan(keys.chunks_of(digest)):
+            method, length, created = _head(row)
+            payload = row[_HEAD.size :]
+            parts.append(codec.decompress(payload, length) if method == _ZSTD else payload)
+    except RowDamaged:
+        return None
+    data = b"".join(parts)
+    if not parts or digest_of(data) != digest:
+        return None
+    return _HEAD.pack(VERSION, _CHUNKED, len(data), created) + _COUNT.pack(len(parts)), len(data)
+
+
+def is_whole(codec: Codec, key: bytes, row: bytes) -> bool:
+    """Whether a content's row holds, alone, the bytes of the digest in its key. Raises RowDamaged."""
+    method, length, _ = _head(row)
+    payload = row[_HEAD.size :]
+    data = codec.decompress(payload, length) if method == _ZSTD else payload
+    return method != _CHUNKED and digest_of(data) == keys.digest_in(key)

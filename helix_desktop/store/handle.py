@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import plyvel
 
 from helix_desktop.context.digest import size_text
-from helix_desktop.context.errors import StoreUnreadable, StoreWriteFailed
+from helix_desktop.context.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.store import refusals
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
@@ -61,15 +61,16 @@ class View:
             raise unreadable(_said(error)) from error
         return row
 
-    def scan(self, span: tuple[bytes, bytes], backwards: bool = False) -> Rows:
+    def scan(self, span: tuple[bytes, bytes], backwards: bool = False, checked: bool = True) -> Rows:
         """The rows of a range of keys, in order or from its end. Raises RowDamaged.
 
+        Not `checked`, rows of a block with a wrong checksum come too, for who checks each by itself.
         By the raw iterator: the plain one ends silently at a damaged block, and backwards it omits a lone
         first key.
         """
         first, stop = span
         # Never shared: one iterator used by two threads crashes the process.
-        rows = self._db.raw_iterator(verify_checksums=True)
+        rows = self._db.raw_iterator(verify_checksums=checked)
         try:
             yield from _down(rows, first, stop) if backwards else _up(rows, first, stop)
         except plyvel.Error as error:
@@ -85,14 +86,17 @@ class View:
 class Handle:
     """An open LevelDB that any thread may read, one thread writes, and nobody can close under a reader."""
 
-    def __init__(self, path: Path, create: bool = False) -> None:
-        """Open `path`. Raises StoreUnreadable. `create` is for a path where nothing is: see `create_db`."""
+    def __init__(self, path: Path, create: bool = False, strict: bool = True) -> None:
+        """Open `path`. Raises StoreUnreadable. `create` is for a path where nothing is: see `create_db`.
+
+        Not `strict`, LevelDB passes over what is damaged in the logs.
+        """
         self._path = path
         self._gate = Gate()
         self._closed = False
         self._refuses = ""
         self._before: dict[bytes, bytes | None] = {}
-        self._db: Any = _open(path, create)
+        self._db: Any = _open(path, create, strict)
 
     def read(self, ask: Callable[[View], T]) -> T:
         """What `ask` makes of the stored rows as they are now, whatever is written meanwhile.
@@ -239,18 +243,26 @@ def unreadable(why: str, fix: str = "Put a backup of its folder in place.") -> S
     return StoreUnreadable("The workspace's store cannot be read.", f"{why}.", f"Nothing was changed. {fix}")
 
 
-def _open(path: Path, create: bool = False) -> Any:
+def damaged(why: str) -> StoreDamaged:
+    """The files are not what was written."""
+    said = unreadable(why)
+    return StoreDamaged(said.what, said.why, said.fix)
+
+
+def _open(path: Path, create: bool = False, strict: bool = True) -> Any:
     try:
         return plyvel.DB(
             str(path),
             create_if_missing=create,
             error_if_exists=create,
-            paranoid_checks=True,
+            paranoid_checks=strict,
             compression=None,  # values are compressed by our codec
             write_buffer_size=16 * 1024 * 1024,
             max_file_size=8 * 1024 * 1024,
             bloom_filter_bits=10,
         )
+    except plyvel.CorruptionError as error:
+        raise damaged(_said(error)) from error
     except plyvel.IOError as error:
         raise unreadable(_said(error), _ROOM) from error
     except plyvel.Error as error:

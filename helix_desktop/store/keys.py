@@ -21,13 +21,18 @@ from helix_desktop.context.digest import HEX_DIGITS, is_digest, is_prefix
 DIGEST_BYTES = HEX_DIGITS // 2
 SESSION_BYTES = 200  # longest session id, in bytes of UTF-8
 
+EVERYTHING = (b"", b"\xff" * 8)
+CONTENTS = (b"b", b"c")
+CHUNKS = (b"c", b"d")
+EVENTS = (b"e", b"f")
+REFERENCES = (b"r", b"s")
 RECORDS = (b"m", b"n")
 NEWEST = (b"t", b"u")
+NEWEST_BYTES = 1 + 8 + DIGEST_BYTES  # of a key of the index by time
 SUMMARIES = (b"s", b"t")
-EVENTS = (b"e", b"f")
-DRAFTS = (b"d", b"e")
-EVERYTHING = (b"", b"\xff")
+HANDOVERS = (b"h", b"i")
 LAST_EVENTS = (b"!last\0", b"!last\1")
+DRAFTS = (b"d", b"e")
 
 SCHEMA = b"!schema"
 IDENTITY = b"!workspace"
@@ -71,6 +76,16 @@ def newest(created: int, digest: str) -> bytes:
     return b"t" + _NUMBER.pack(_LAST_TIME - created) + raw(digest)
 
 
+def newest_from(created: int, start: bytes) -> bytes:
+    """Where the records of a millisecond whose digests begin with `start` begin in the index by time."""
+    return b"t" + _NUMBER.pack(_LAST_TIME - created) + start
+
+
+def created_in(key: bytes) -> int:
+    """The time of creation in a key of the index by time, in milliseconds since 1970."""
+    return _LAST_TIME - int(_NUMBER.unpack(key[1:9])[0])
+
+
 def digest_in(key: bytes) -> str:
     """The digest at the end of a record, index or back-reference key."""
     return key[-DIGEST_BYTES:].hex()
@@ -104,6 +119,12 @@ def session_bytes(session: str) -> bytes:
     return name
 
 
+def place_in(key: bytes) -> tuple[str, int]:
+    """Session and seq in the key of an event, or of a reference to a content."""
+    first = 1 + DIGEST_BYTES if key[:1] == b"r" else 1
+    return key[first : -_NUMBER.size - 1].decode(), seq_in(key)
+
+
 def event(session: str, seq: int) -> bytes:
     """Where an event lies."""
     return b"e" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
@@ -123,6 +144,11 @@ def events_of(session: str) -> Span:
 def seq_in(key: bytes) -> int:
     """The seq at the end of an event, handover or reference key."""
     return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
+
+
+def handover_session(key: bytes) -> str:
+    """The session in a handover key."""
+    return key[1 : -1 - _NUMBER.size].decode()
 
 
 def handover(session: str, seq: int) -> bytes:

@@ -2,24 +2,26 @@
 
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
-clean        the sequence at the last close: a smaller one later means that its tail was lost
+doubt        damage was met: mend     kept/1/ ...   damaged databases as they were found
+                                      former/       the LevelDB before a migration
+untold       a mending's report that nobody was told yet
+clean        sequence, ends of logs and files at the last close: less than that means that something was lost
+search.db    the index for searching and sorting: made of db/, and made again whenever it is missing
 """
 
 from __future__ import annotations
 
-import os
-import sys
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from helix_desktop.context.errors import DataDirUnusable, StoreUnreadable
+from helix_desktop.store.durable import read_struct, sync_folder, write_struct
+from helix_desktop.store.mend_notes import MendNotes
 
 SCHEMA_NUMBER = 1
-
-T = TypeVar("T")
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -30,11 +32,18 @@ class Format(msgspec.Struct, frozen=True):
 
 
 class Clean(msgspec.Struct, frozen=True):
-    """What `clean` says: writes seen, entries and sessions held, when the store was last closed."""
+    """What `clean` says of the store when it was last closed.
+
+    Writes seen, entries and sessions held, the last seq of each session, the size in bytes of each file, and
+    what CURRENT held: every opening changes that, so as long as it holds the same, so must all the files.
+    """
 
     sequence: int
     entries: int
     sessions: int
+    ends: dict[str, int] = msgspec.field(default_factory=dict)
+    files: dict[str, int] = msgspec.field(default_factory=dict)
+    current: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,11 @@ class Layout:
         return self.folder / "db.new"
 
     @property
+    def mending(self) -> Path:
+        """A LevelDB that is being made of a damaged or an older one."""
+        return self.folder / "db.mend"
+
+    @property
     def old_db(self) -> Path:
         """A LevelDB that another one has replaced, until it is deleted."""
         return self.folder / "db.old"
@@ -67,6 +81,21 @@ class Layout:
     def quarantine(self) -> Path:
         """Damaged rows."""
         return self.folder / "quarantine"
+
+    @property
+    def former(self) -> Path:
+        """The LevelDB as it was before a migration, until the store was closed well once."""
+        return self.folder / "former"
+
+    @property
+    def notes(self) -> MendNotes:
+        """What is known of damage."""
+        return MendNotes(self.folder)
+
+    @property
+    def search(self) -> Path:
+        """The index for searching and sorting."""
+        return self.folder / "search.db"
 
     def make(self) -> None:
         """Make the folders. Raises DataDirUnusable."""
@@ -82,7 +111,7 @@ class Layout:
     def read_format(self) -> Format | None:
         """What `format` says; None when it is absent. Raises StoreUnreadable."""
         try:
-            return _read(self.folder / "format", Format)
+            return read_struct(self.folder / "format", Format)
         except (msgspec.DecodeError, OSError) as error:
             raise StoreUnreadable(
                 "The workspace's store cannot be read.",
@@ -92,48 +121,35 @@ class Layout:
 
     def write_format(self, form: Format) -> None:
         """Write `format` durably. Raises OSError."""
-        _write(self.folder / "format", form)
+        write_struct(self.folder / "format", form)
 
     def read_clean(self) -> Clean | None:
         """What `clean` says; None when it is absent or says nothing."""
         try:
-            return _read(self.folder / "clean", Clean)
+            return read_struct(self.folder / "clean", Clean)
         except (msgspec.DecodeError, OSError):
             return None
 
     def write_clean(self, clean: Clean) -> None:
         """Write `clean` durably. Raises OSError."""
-        _write(self.folder / "clean", clean)
+        write_struct(self.folder / "clean", clean)
+
+    def exchange(self, keeping: Path) -> None:
+        """Put the LevelDB into a folder, and the one that was made of it in its place. Raises OSError.
+
+        Cut off before the old one is gone, it is all done again; after that the new one is adopted.
+        """
+        keeping.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.new_db, ignore_errors=True)
+        self.mending.rename(self.new_db)
+        self.db.rename(keeping / "db")
+        sync_folder(keeping)
+        self.adopt_new_db()
 
     def adopt_new_db(self) -> None:
         """Give the new LevelDB its name. Raises OSError."""
+        clean = self.read_clean()
+        if clean is not None and clean.files:  # those of the LevelDB that was there before
+            self.write_clean(msgspec.structs.replace(clean, files={}, current=""))
         self.new_db.rename(self.db)
-        _sync_folder(self.folder)
-
-
-def _read(path: Path, kind: type[T]) -> T | None:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError:
-        return None
-
-
-def _write(path: Path, value: object) -> None:
-    """Replace a file so that a crash leaves the old or the new one, whole."""
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(msgspec.json.encode(value) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return  # NTFS journals names by itself; folders cannot be opened for syncing there
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(self.folder)

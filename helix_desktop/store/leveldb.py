@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
-from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
-from helix_desktop.context.errors import StoreError
+from helix_desktop.context.errors import ContentDamaged, StoreError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.backlog import Backlog
@@ -23,69 +23,79 @@ from helix_desktop.store.content import Contents, find, missing
 from helix_desktop.store.delivery import Delivery
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.forget import LevelForgetting
-from helix_desktop.store.handle import Handle, View, unreadable
+from helix_desktop.store.handle import View
+from helix_desktop.store.health import LevelHealth
 from helix_desktop.store.keep import LevelKeeper
-from helix_desktop.store.listing import read_page, read_sessions
+from helix_desktop.store.level_finder import LevelFinder
+from helix_desktop.store.listing import read_sessions
 from helix_desktop.store.opening import Files, open_files
 from helix_desktop.store.packing import Helper, Packing
-from helix_desktop.store.paging import stretch
 from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.readers import Readers
 from helix_desktop.store.record import read_record
 from helix_desktop.store.scouring import finish_scouring
+from helix_desktop.store.search_thread import SearchThread
+from helix_desktop.store.search_work import Work
 from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
+
+INDEX_AFTER_S = 0.5  # seconds without a commit or a question, after which texts are indexed
 
 T = TypeVar("T")
 
 
-class LevelStore:
+class LevelStore(LevelFinder):
     """One workspace's durable memory, for one event loop. Made by `open`; must be closed."""
 
-    def __init__(self, files: Files, readers: Readers, delivery: Delivery, clock: Clock) -> None:
+    def __init__(
+        self, files: Files, readers: Readers, delivery: Delivery, clock: Clock, index_after: float | None
+    ) -> None:
+        folder = files.layout.folder.name
+        contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        work = Work(files.layout.search, files.handle, files.codec, contents)
+        super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", work, index_after))
         self._files = files
         self._delivery = delivery
         self._readers = readers
         self._clock = clock
-        self._codec = files.codec
-        self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        self._contents = contents
         self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
         self.forgetting = LevelForgetting(
             *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
         )
         self._backlog = Backlog()
         self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
+        self.health = LevelHealth(files, self._contents, self._read)
         self._helper = Helper(
-            f"helix-store-pack-{files.layout.folder.name}",
+            f"helix-store-pack-{folder}",
             lambda digest: files.handle.get(keys.record(digest)) is not None,
         )
         self._ended: Future[None] | None = None
-        name = f"helix-store-write-{files.layout.folder.name}"
+        name = f"helix-store-write-{folder}"
         self._writer = Writer(
-            name, files.handle.get, _guarded(files.handle, self._write), delivery.tell, self._finish
+            name, files.handle.get, _guarded(files, self._write), delivery.tell, self._finish
         )
 
     @classmethod
-    async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> Self:
+    async def open(
+        cls, folder: Path, workspace: str, clock: Clock = now, *, index_after: float | None = INDEX_AFTER_S
+    ) -> Self:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
+        A damaged one is mended as far as it can be: `health` says what became of it.
+        Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
         readers = Readers(f"helix-store-read-{folder.name}")
         opening: Future[Files] = Future()
-        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace)))
+        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace, clock)))
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
             opening.add_done_callback(_abandon)
             readers.end(wait=False)
             raise
-        return cls(files, readers, Delivery(asyncio.get_running_loop()), clock)
-
-    @property
-    def lost(self) -> int:
-        """Writes that were there at the last close and are gone, because a file was lost. Usually 0."""
-        return self._files.lost
+        return cls(files, readers, Delivery(asyncio.get_running_loop()), clock, index_after)
 
     async def commit(
         self,
@@ -111,6 +121,7 @@ class LevelStore:
             made.size,
             packings,
         )
+        self.health.alarm.healed(one.digest for one in made.contents)
 
     async def events(self, session: str) -> list[Recorded]:
         """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
@@ -122,7 +133,11 @@ class LevelStore:
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
-        return await self._read(lambda view: self._contents.read(view, digest))
+        try:
+            return await self._read(lambda view: self._contents.read(view, digest))
+        except ContentDamaged as error:
+            self.health.alarm.sound(digest, error)
+            raise
 
     async def entry(self, digest: str) -> Entry:
         """What is known of a content. Raises DigestUnknown, ContentDamaged."""
@@ -141,13 +156,6 @@ class LevelStore:
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
         return await self._read(lambda view: find(view, prefix, limit))
-
-    async def page(
-        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
-    ) -> Page:
-        """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
-        asked = stretch(cursor, limit, order, prefix)
-        return await self._read(lambda view: read_page(view, self._codec, asked, limit))
 
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""
@@ -186,7 +194,7 @@ class LevelStore:
         async with self._backlog.place(size):
             self._helper.help(packings)
             place: asyncio.Future[None] = self._delivery.place()
-            self._writer.give(Job(_guarded(self._files.handle, stage), size, place))
+            self._writer.give(Job(_guarded(self._files, stage), size, place))
             await place
 
     async def _read(self, ask: Callable[[View], T]) -> T:
@@ -197,41 +205,38 @@ class LevelStore:
         try:
             return self._files.handle.read(ask)
         except RowDamaged as error:
-            raise unreadable(_sentence(error)) from error
+            raise self._files.doubt(error) from error
 
     def _write(self, batch: Batch) -> None:
         bump_sequence(batch, self._codec)
         self._files.handle.write(batch)
+        self._index.changed(batch)
 
     def _finish(self) -> None:
         # On the writer's thread: reads that were asked before the close are answered first.
         self._readers.end()
+        self._index.close()
         self._helper.end()
         self._files.close()
 
 
-def _opened(folder: Path, workspace: str) -> Files:
-    files = open_files(folder, workspace)
+def _opened(folder: Path, workspace: str, clock: Clock) -> Files:
+    files = open_files(folder, workspace, clock)
     finish_scouring(files.handle, files.layout)
     return files
 
 
-def _guarded(handle: Handle, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
+def _guarded(files: Files, work: Callable[[Batch], None]) -> Callable[[Batch], None]:
     """The same, on open files, and a damaged row reaches the caller as an error for people."""
 
     def run(batch: Batch) -> None:
-        handle.ensure_open()
+        files.handle.ensure_open()
         try:
             work(batch)
         except RowDamaged as error:
-            raise unreadable(_sentence(error)) from error
+            raise files.doubt(error) from error
 
     return run
-
-
-def _sentence(error: RowDamaged) -> str:
-    said = str(error)
-    return said[:1].upper() + said[1:]
 
 
 def _fulfil(opening: Future[Files], work: Callable[[], Files]) -> None:

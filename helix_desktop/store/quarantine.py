@@ -24,8 +24,10 @@ class Quarantine:
         return os.path.exists(f"{self._folder}/{digest}.row")
 
     def keep(self, digest: str, rows: Iterable[bytes]) -> str:
-        """Copy the raw rows aside; the first file's name, or empty when the disk does not take them."""
+        """Copy the raw rows aside, once; the first file's name, or empty when the disk does not take them."""
         try:
+            if self.holds(digest):
+                return f"{self._folder.name}/{self._first(digest).name}"
             for number, row in enumerate(rows):
                 path = self._folder / f"{digest}.{number}" if number else self._first(digest)
                 path.write_bytes(row)

@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.context.content import Content, ContentKind, Entry
 from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys
-from helix_desktop.store.batch import Batch, Get
+from helix_desktop.store.batch import Batch, Get, Puts
 from helix_desktop.store.codec import Codec, RowDamaged, Shape, sealed
 
 _log = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
 RECORD = Shape(Record)
 
 
-def record_of(content: Content, stored_size: int, at: int) -> Record:
-    """The record of a content stored for the first time, at `at` milliseconds since 1970."""
+def record_of(content: Content, stored_size: int, at: int, session: str) -> Record:
+    """The record of a content stored for the first time, by `session` at `at` milliseconds since 1970."""
     return Record(
         at,
         at,
@@ -70,6 +70,7 @@ def record_of(content: Content, stored_size: int, at: int) -> Record:
         content.target,
         content.first_line,
         content.kind,
+        session=session,
     )
 
 
@@ -80,7 +81,7 @@ def read_record(get: Get, codec: Codec, digest: str) -> Record | None:
     return None if row is None else codec.unseal(key, row, RECORD)
 
 
-def write_record(batch: Batch, codec: Codec, digest: str, record: Record) -> None:
+def write_record(batch: Puts, codec: Codec, digest: str, record: Record) -> None:
     """Write a record under its digest and into the index by time."""
     body = codec.body(record)
     for key in (keys.record(digest), keys.newest(record.created, digest)):

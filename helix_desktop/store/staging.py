@@ -18,7 +18,7 @@ from helix_desktop.store.record import Record, change_record
 
 TEXT = Shape(str)
 NUMBER = Shape(int)
-_TOTALS = Shape(StoreTotals)
+TOTALS = Shape(StoreTotals)
 
 
 def stage_commit(
@@ -28,7 +28,7 @@ def stage_commit(
 
     Raises ValueError when what is stored does not allow it.
     """
-    grown = [contents.stage_packed(batch, packing, commit.at) for packing in packings]
+    grown = [contents.stage_packed(batch, packing, commit.at, commit.session) for packing in packings]
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
         check_held(digest, is_known(batch, codec, digest), "a recall")
@@ -60,7 +60,7 @@ def read_sequence(get: Get, codec: Codec) -> int:
 def read_totals(get: Get, codec: Codec) -> StoreTotals:
     """Counts and sizes of the whole store. Raises RowDamaged."""
     row = get(keys.TOTALS)
-    return StoreTotals(0, 0, 0, 0) if row is None else codec.unseal(keys.TOTALS, row, _TOTALS)
+    return StoreTotals(0, 0, 0, 0) if row is None else codec.unseal(keys.TOTALS, row, TOTALS)
 
 
 def _recalled(record: Record, at: int) -> Record:

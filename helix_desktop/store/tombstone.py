@@ -20,14 +20,14 @@ class Tombstone(msgspec.Struct, array_like=True, frozen=True):
     lifted: bool = False
 
 
-_SHAPE = Shape(Tombstone)
+TOMBSTONE = Shape(Tombstone)
 
 
 def read_tombstone(get: Get, codec: Codec, digest: str) -> Tombstone | None:
     """The tombstone of a digest, lifted or not; None when there is none. Raises RowDamaged."""
     key = keys.forgotten(digest)
     row = get(key)
-    return None if row is None else codec.unseal(key, row, _SHAPE)
+    return None if row is None else codec.unseal(key, row, TOMBSTONE)
 
 
 def is_forgotten(get: Get, codec: Codec, digest: str) -> bool:

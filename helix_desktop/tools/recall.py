@@ -12,10 +12,9 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from helix_desktop.context.content import Entry, StoreTotals
-from helix_desktop.context.content import Page as EntryPage
+from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, StoreTotals
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
-from helix_desktop.context.errors import StoreError, ToolError
+from helix_desktop.context.errors import ContentForgotten, StoreError, ToolError
 from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.tools.arguments import Arguments, Line
@@ -46,8 +45,19 @@ class Cache(Protocol):
         """The digests that begin with `prefix`, in order."""
         ...
 
-    async def page(self, cursor: str = "", limit: int = 200) -> EntryPage:
-        """Entries, newest first, from a cursor on. Raises ValueError for what is no cursor, StoreError."""
+    async def search(
+        self,
+        query: str,
+        wanted: Filter = EVERYTHING,
+        limit: int = 20,
+        cursor: str = "",
+        going: Callable[[int], bool] = lambda _: True,
+    ) -> Found:
+        """The newest contents that hold all words. Raises StoreError, InputUnusable, ValueError."""
+        ...
+
+    async def tools(self) -> tuple[str, ...]:
+        """The tools by whose name something is stored. Raises StoreError."""
         ...
 
     async def totals(self) -> StoreTotals:
@@ -103,7 +113,18 @@ class RecallCachedContent(Free):
         found = await self._cache.find(prefix, _NEAR + 1)
         if len(found) == 1:
             return found[0]
+        if not found and len(prefix) == HEX_DIGITS:
+            await self._check_forgotten(prefix)
         raise await self._not_one(prefix, found)
+
+    async def _check_forgotten(self, digest: str) -> None:
+        """Raises ToolError for what the person had removed, naming what an index entry became without it."""
+        try:
+            await self._cache.get(digest)
+        except ContentForgotten as error:
+            raise ToolError(error.what, error.why, error.fix) from error
+        except StoreError:
+            pass
 
     async def _not_one(self, prefix: str, found: list[str]) -> ToolError:
         near = await self._described(found[:_NEAR] or await self._cache.find(prefix[:_NEAR_PREFIX], _NEAR))

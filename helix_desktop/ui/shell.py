@@ -17,6 +17,7 @@ from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.context.keeping import CleanUp
 from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
+from helix_desktop.ui.health import watch
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
@@ -45,6 +46,9 @@ class Shell(QObject):
         cards = ToolCards(self.work, self.history, intents)
         for wanted in (cards.session_wanted, self.work.session_wanted):
             wanted.connect(lambda session: intents.start(self.open_session(session), "open session"))
+        screens.cache.handover_requested.connect(
+            lambda session, seq: intents.start(self.show_handover(session, seq), "show handover")
+        )
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}
@@ -126,6 +130,7 @@ class Shell(QObject):
             return
         if identity not in self._heard:
             self._heard[identity] = room.listen(self._hear)
+            await watch(room.store, self._window.banners)
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)
@@ -185,6 +190,12 @@ class Shell(QObject):
         room = self._desk.rooms.get(self.active)
         if room is not None:
             await self._show(room, session)
+
+    async def show_handover(self, session: str, seq: int) -> None:
+        """Show a handover of a session of this workspace in the timeline."""
+        if self.work.conversation is None or self.work.conversation.session.id != session:
+            await self.open_session(session)
+        self.work.reveal(seq)
 
     async def new_session(self) -> None:
         """Begin a session in this workspace, unless there is one in which nothing was said yet: open that."""

@@ -95,7 +95,7 @@ class Registry:
 
         Raises WorkspaceMissing when it is no folder, HelixError when it holds the app's own data.
         """
-        self._check_folder(path)
+        _check_folder(path, self._folder)
         with self._alone():
             return self._added(path, demo, name)
 
@@ -130,7 +130,7 @@ class Registry:
 
         Raises WorkspaceMissing when that is no folder, HelixError when it is another workspace's.
         """
-        self._check_folder(path)
+        _check_folder(path, self._folder)
         record, other = self.get(identity), self.at(path)
         if other is not None and other.id != identity:
             raise HelixError(
@@ -141,19 +141,6 @@ class Registry:
         moved = record.path != _real(path)
         own = {"rules": (), "demo": False} if record.demo and moved else {}
         return self.change(identity, path=_real(path), **own)
-
-    def _check_folder(self, path: Path) -> None:
-        """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
-        if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
-            raise WorkspaceMissing(
-                f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
-            )
-        if Path(_real(path)).is_relative_to(_real(self._folder)):
-            raise HelixError(
-                f"{path} cannot be a workspace.",
-                "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
-                "Choose a folder of your own.",
-            )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -204,6 +191,20 @@ class Registry:
             self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
         except OSError as error:
             raise _not_saved("The policy", self._folder, error) from error
+
+
+def _check_folder(path: Path, data: Path) -> None:
+    """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
+    if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
+        raise WorkspaceMissing(
+            f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
+        )
+    if Path(_real(path)).is_relative_to(_real(data)):
+        raise HelixError(
+            f"{path} cannot be a workspace.",
+            "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
+            "Choose a folder of your own.",
+        )
 
 
 class SavedRules:

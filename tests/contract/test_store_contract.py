@@ -329,3 +329,29 @@ async def test_every_call_after_close_is_refused(store: Store) -> None:
     for call in calls:
         with pytest.raises(StoreClosed):
             await call
+
+
+async def test_a_sound_store_is_found_sound_and_nobody_hears_of_damage(store: Store) -> None:
+    heard: list[str] = []
+    progress: list[tuple[int, int]] = []
+    stop = store.health.listen(lambda error: heard.append(error.what))
+    for number in range(3):
+        data = b"output %d" % number
+        await store.commit("s", [answered(number + 1, data)], [content(data)], summary=summary("s"))
+        assert await store.get(digest_of(data)) == data
+    found = await store.health.check(lambda done, total: progress.append((done, total)))
+    assert found.sound
+    assert found.contents == 3
+    assert progress[-1] == (3, 3)
+    assert store.health.report is None
+    await store.health.told()
+    stop()
+    assert heard == []
+
+
+async def test_the_health_of_a_closed_store_is_not_told(store: Store) -> None:
+    await store.close()
+    with pytest.raises(StoreClosed):
+        await store.health.check()
+    with pytest.raises(StoreClosed):
+        await store.health.told()

@@ -112,7 +112,7 @@ async def compare(script: list[Step], folder: Path) -> None:
         await durable.close()
     again = await LevelStore.open(folder, WORKSPACE, TickingClock())
     try:
-        assert again.lost == 0
+        assert again.health.report is None
         assert await state(again) == await state(twin)
     finally:
         await again.close()

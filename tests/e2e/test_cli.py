@@ -126,9 +126,44 @@ async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: C
     settle(cli.store)
     assert flip_near(cli.store, BLOB[100:120], 10) == 1
     damaged = await cli("cache", "verify", "--workspace", "ws", "--json")
-    assert (damaged.code, damaged.json) == (1, {"verified": 2, "damaged": [blob]})
-    (await cli("cache", "show", blob, "--workspace", "ws")).refused(1)
+    assert (damaged.code, damaged.json["verified"], damaged.json["damaged"]) == (1, 2, [blob])
+    assert "block" in damaged.json["problems"][0]
+    gone = await cli("cache", "show", blob, "--workspace", "ws")
+    assert gone.code == 1
+    assert "has been mended" in gone.err
+    (await cli("cache", "show", blob, "--workspace", "ws")).refused(1, "bytes are missing")
     assert (await cli("cache", "verify", entries["read_file"]["digest"], "--workspace", "ws")).code == 0
+
+
+async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> None:
+    calls = Stream(
+        Call("read_file", '{"path": "a.txt"}', id="r"),
+        Call("run_command", '{"command": "cat blob.bin"}', id="c"),
+    )
+    async with ChatServer(in_turn(calls, say("Done."))) as server:
+        assert (await cli.at_server(server.base_url, "Look.", "--yes")).code == 0
+    sound = await cli("cache", "repair", "--workspace", "ws", "--json")
+    assert (sound.code, sound.json) == (0, {"verified": 2, "damaged": [], "problems": [], "mended": None})
+    blob = next(
+        one["digest"]
+        for one in (await cli("cache", "list", "--workspace", "ws", "--json")).json
+        if one["tool"] == "run_command"
+    )
+    settle(cli.store)
+    assert flip_near(cli.store, BLOB[100:120], 10) == 1
+    for path in (cli.store / "db").glob("MANIFEST-*"):
+        path.unlink()
+
+    repaired = await cli("cache", "repair", "--workspace", "ws", "--json")
+    mended = repaired.json["mended"]
+    assert (repaired.code, repaired.json["damaged"]) == (1, [blob])
+    assert [(one["digest"], one["tool"]) for one in mended["contents"]] == [(blob, "run_command")]
+    assert mended["copy"] == str(cli.store / "kept" / "1" / "db")
+    again = await cli("cache", "repair", "--workspace", "ws")
+    assert again.code == 1
+    assert f"{blob}  LOST  run_command cat blob.bin" in again.out.decode()
+    told = await cli("cache", "list", "--workspace", "ws")
+    assert "mended" not in told.err  # it was told already
 
 
 async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:

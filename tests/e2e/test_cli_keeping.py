@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.remote.shared import SharedStore
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.cli_rig import Cli
 from tests.support.store_making import TickingClock, content, spoke, summary
@@ -83,11 +84,16 @@ async def test_a_secret_is_shown_first_and_gone_on_the_word(cli: Cli) -> None:
         one["digest"] for one in (await cli("cache", "list", *here, "--json")).json
         if one["target"] == "env.txt"
     )  # fmt: skip
+    owner = await SharedStore.open(cli.store, cli.store.parent.name)
+    beside = await cli.piped(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here)
+    beside.refused(3, "open in another Helix Desktop", "Forget it in that window")
+    assert (await owner.entry(digest)).size
+    await owner.close()
     done = await cli.piped(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here, "--json")
     assert done.json["forgotten"] is True
     assert done.json["contents"] == [digest]
     assert not [one for one in cli.data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
-    (await cli("cache", "show", digest, *here)).refused(2, "No cached output")
+    (await cli("cache", "show", digest, *here)).refused(2, "was forgotten on the person's word on")
     again = await cli.piped(SECRET.encode(), "cache", "forget", "--stdin", *here)
     assert again.out == b"it stands nowhere in this workspace\n"
 

@@ -51,7 +51,7 @@ async def stored(cli: Cli, session: str) -> list[Recorded]:
     """A session's events as the store gives them to a process that opens it anew, each content verified."""
     store = await LevelStore.open(cli.store, cli.store.parent.name)
     try:
-        assert store.lost == 0
+        assert store.health.report is None
         events = await store.events(session)
         listed = {one.id: one for one in await store.sessions()}
         assert listed[session].events == len(events)

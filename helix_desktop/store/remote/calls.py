@@ -14,12 +14,13 @@ import msgspec
 
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.forget import LevelForgetting
+from helix_desktop.store.health import LevelHealth
 from helix_desktop.store.keep import LevelKeeper
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.remote.faults import Fault
 from helix_desktop.store.remote.wire import Frame, FrameRefused, frame
 
-_KEEP, _FORGETTING = "keep", "forgetting"
+_KEEP, _FORGETTING, _HEALTH = "keep", "forgetting", "health"
 T = TypeVar("T")
 
 
@@ -80,7 +81,11 @@ SESSIONS = Call(LevelStore.sessions)
 GET = Call(LevelStore.get)
 ENTRY = Call(LevelStore.entry)
 FIND = Call(LevelStore.find)
-PAGE = Call(LevelStore.page)
+LISTED = Call(LevelStore.listed)
+LISTED_DIGESTS = Call(LevelStore.listed_digests)
+TOOLS = Call(LevelStore.tools)
+HANDOVERS = Call(LevelStore.handovers)
+INDEXED = Call(LevelStore.indexed)
 TOTALS = Call(LevelStore.totals)
 SAVE_DRAFT = Call(LevelStore.save_draft)
 DRAFT = Call(LevelStore.draft)
@@ -103,12 +108,15 @@ CARRY_OUT = Call(LevelForgetting.carry_out, _FORGETTING, local=("told",))
 WHEN = Call(LevelForgetting.when, _FORGETTING)
 LIFT = Call(LevelForgetting.lift, _FORGETTING)
 
+CHECK = Call(LevelHealth.check, _HEALTH, local=("progress",))
+
 CALLS: dict[str, Call[Any]] = {
     one.name: one
     for one in (
-        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LISTED, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
         *(REFERENCES, NAMED, PIN, PLAN, COLLECT, TRASH, RESTORE, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
-        *(PREVIEW, CARRY_OUT, WHEN, LIFT),
+        *(LISTED_DIGESTS, TOOLS, HANDOVERS, INDEXED),
+        *(PREVIEW, CARRY_OUT, WHEN, LIFT, CHECK),
     )
 }
 

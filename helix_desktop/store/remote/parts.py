@@ -1,10 +1,12 @@
-"""The parts of a store as another process uses them through its owner: what stays, and what is forgotten."""
+"""The parts of a store as another process uses them through its owner: what stays, is forgotten, is sound."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+from helix_desktop.context.damage import Checked
+from helix_desktop.context.errors import HelixError
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.store import keys
@@ -96,3 +98,27 @@ class RemoteForgetting:
         """Let a forgotten content be stored again; whether it was forgotten."""
         keys.raw(digest)
         return await self._ask(calls.LIFT, digest)
+
+
+class RemoteHealth:
+    """How sound a store is, as its owner sees it; who is told of damage and of mending is told there."""
+
+    report = None
+
+    def __init__(self, ask: Ask, check_open: Callable[[], None]) -> None:
+        self._ask, self._check_open = ask, check_open
+
+    async def told(self) -> None:
+        """There is no report here that somebody could have been told of. Raises StoreClosed."""
+        self._check_open()
+
+    def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
+        """Damage that is met here is raised here, and told where the store is open."""
+        return lambda: None
+
+    async def check(self, progress: Told | None = None) -> Checked:
+        """Let the owner check every content and every row; how far it is, is told only at the end."""
+        found = await self._ask(calls.CHECK)
+        if progress is not None:
+            progress(found.contents, found.contents)
+        return found

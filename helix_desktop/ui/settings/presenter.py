@@ -21,7 +21,9 @@ from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.rows import (
     AboutInfo,
@@ -60,6 +62,8 @@ class SettingsPresenter(QObject):
         self._shell, self._appearance, self._desk, self._window = shell, appearance, desk, window
         self._intents = Intents(intents.scope, self._tell)
         self.dialog = SettingsDialog(window)
+        self._data = DataPresenter(self.dialog, shell, intents, desk)
+        self.moving = DataMoving(self.dialog, window, intents, desk)
         self._changing = asyncio.Lock()
         self._connect(intents)
         composer = shell.work.composing.composer
@@ -140,6 +144,7 @@ class SettingsPresenter(QObject):
             )
         )
         await self._show_providers()
+        await self._data.show()
 
     def _show_workspace(self) -> None:
         room = self._desk.rooms.get(self._shell.active)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QDialog, QListWidget, QWidget
+from PySide6.QtWidgets import QDialog, QListWidget, QWidget
 
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.keeping import DAY_MS, CleanUp, Plan, Share
 from helix_desktop.ui.field import Field
-from helix_desktop.ui.widgets import Combo, PushButton, card, column, empty_layout, label, row
+from helix_desktop.ui.widgets import Combo, PushButton, Switch, card, column, empty_layout, label, row
 
 AGES = (
-    ("All that nothing names", 0),
+    ("Whatever its age", 0),
     ("a week", 7),
     ("a month", 30),
     ("three months", 90),
@@ -56,8 +56,8 @@ class CleanDialog(QDialog):
             self.quota.addItem(text, size)
         self.age.setCurrentIndex(max(0, self.age.findData(asked.unused_ms // DAY_MS)))
         self.quota.setCurrentIndex(max(0, self.quota.findData(asked.quota)))
-        self.by_itself = QCheckBox("Do this by itself whenever the workspace is opened")
-        self.by_itself.setChecked(by_itself)
+        self.quota.setItemText(0, "No limit to keep to: all that may go goes")
+        self.by_itself = Switch("Do this by itself whenever the workspace is opened", on=by_itself)
         self.verdict = label("", "strong", wrap=True)
         self._reasons = column(gap=3)
         self.shortfall = label("", "warn", wrap=True)

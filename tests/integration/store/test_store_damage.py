@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import plyvel
 import pytest
 
+from helix_desktop.context.damage import CutSession, Mending
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ContentDamaged, StoreUnreadable
+from helix_desktop.context.errors import ContentDamaged, StoreDamaged, StoreUnreadable
+from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_damage import files, flip_near, settle
@@ -51,6 +54,41 @@ async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -
         assert (await store.totals()).entries == 2
         assert not aside.exists()
         assert aside.with_suffix(".healed").read_bytes() == kept
+    finally:
+        await store.close()
+
+
+async def test_each_damage_is_told_once_until_it_is_healed(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_near(tmp_path, BODY[100:120]) == 1
+    heard: list[str] = []
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    stop = store.health.listen(lambda error: heard.append(error.what))
+    store.health.listen(lambda error: heard.append(error.fix))
+    try:
+        for _ in range(3):
+            with pytest.raises(ContentDamaged):
+                await store.get(digest_of(BODY))
+        assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+        assert len(heard) == 2
+        assert digest_of(BODY) in heard[0]
+        aside = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
+        assert aside.stat().st_size > len(BODY)
+        await store.commit("s", contents=[content(BODY)])
+        assert await store.get(digest_of(BODY)) == BODY
+        assert not aside.exists()
+    finally:
+        await store.close()
+
+    settle(tmp_path)
+    assert flip_near(tmp_path, BODY[100:120]) >= 1
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store.health.listen(lambda error: heard.append(error.what))
+    stop()
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest_of(BODY))
+        assert len(heard) == 3
     finally:
         await store.close()
 
@@ -129,42 +167,61 @@ async def test_a_damaged_record_hides_neither_its_content_nor_the_others(
         await store.close()
 
 
-async def test_a_damaged_event_is_reported_and_never_skipped(tmp_path: Path) -> None:
-    await stored(tmp_path, BODY, NEIGHBOUR)
+def lines_aside(report: Mending) -> list[Recorded]:
+    """The events that were set aside."""
+    (path,) = Path(report.aside).glob("*.jsonl")
+    return [msgspec.json.decode(line, type=Recorded) for line in path.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("how", ["flipped", "deleted"])
+async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_path: Path, how: str) -> None:
+    events = [answered(1, BODY), answered(2, NEIGHBOUR), answered(3, BODY)]
+    await stored(tmp_path, BODY, NEIGHBOUR, BODY)
+    key = keys.event("s", 2)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    row = db.get(keys.event("s", 1))
-    last = db.get(keys.event("s", 2))
-    db.put(keys.event("s", 1), row[:9] + bytes([row[9] ^ 1]) + row[10:], sync=True)
+    if how == "deleted":
+        db.delete(key, sync=True)
+    else:
+        row = db.get(key)
+        db.put(key, row[:9] + bytes([row[9] ^ 1]) + row[10:], sync=True)
     db.close()
+    settle(tmp_path)  # else the sound row is found behind the damaged one
     store = await LevelStore.open(tmp_path, WORKSPACE)
-    with pytest.raises(StoreUnreadable, match="checksum"):
+    with pytest.raises(StoreDamaged, match=r"checksum|2 of 3 events"):
         await store.events("s")
     await store.close()
 
-    db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.put(keys.event("s", 1), row, sync=True)
-    db.delete(keys.event("s", 2), sync=True)
-    db.close()
-    store = await LevelStore.open(tmp_path, WORKSPACE)
-    with pytest.raises(StoreUnreadable, match="1 of 2 events"):
-        await store.events("s")
-    await store.close()
-    assert last is not None
-
-
-async def test_a_damaged_block_of_the_index_is_reported_and_not_the_end_of_the_list(tmp_path: Path) -> None:
-    await stored(tmp_path, *(b"%d" % number for number in range(50)))
-    assert flip_near(tmp_path, keys.newest(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
     store = await LevelStore.open(tmp_path, WORKSPACE)
     try:
-        with pytest.raises(StoreUnreadable):
-            await store.page()
+        assert store.health.report is not None
+        assert store.health.report.cut == (CutSession("s", "a title", 1, aside=1, lost=1),)
+        assert "ends at event 1 of 3" in str(store.health.report.notice)
+        assert await store.events("s") == events[:1]
+        assert lines_aside(store.health.report) == events[2:]
+        await store.commit("s", [answered(2, BODY)])
+        assert (await store.entry(digest_of(BODY))).references == 2
     finally:
         await store.close()
 
 
-@pytest.mark.parametrize("gone", ["CURRENT", "MANIFEST-*", "*.ldb"])
-async def test_a_missing_file_is_reported_and_no_table_is_deleted(tmp_path: Path, gone: str) -> None:
+async def test_a_damaged_block_of_the_index_is_reported_and_mended_later(tmp_path: Path) -> None:
+    bodies = [b"%d" % number for number in range(50)]
+    await stored(tmp_path, *bodies)
+    assert flip_near(tmp_path, keys.newest(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    with pytest.raises(StoreDamaged):
+        await store.page()
+    await store.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert {one.digest for one in (await store.page()).entries} == set(map(digest_of, bodies))
+        assert len(await store.events("s")) == len(bodies)
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("gone", ["*.ldb", "*"])
+async def test_a_store_without_any_row_is_refused_and_left_alone(tmp_path: Path, gone: str) -> None:
     await stored(tmp_path, BODY)
     for path in (tmp_path / "db").glob(gone):
         path.unlink()
@@ -235,14 +292,17 @@ async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFi
         await store.commit("s", [spoke(seq)])
     await store.close()
     store = await LevelStore.open(tmp_path, WORKSPACE)
-    assert store.lost == 0
+    assert store.health.report is None
     for seq in range(6, 9):
         await store.commit("s", [spoke(seq)])
     await store.close()
     for path in (tmp_path / "db").glob("*.log"):
         path.unlink()
     store = await LevelStore.open(tmp_path, WORKSPACE)
-    assert store.lost == 3
-    assert "lost its last 3 writes" in caplog.text
+    assert store.health.report is not None
+    assert store.health.report.writes == 3
+    assert store.health.report.cut == (CutSession("s", "", 5, lost=3),)
+    assert ".log is missing" in store.health.report.notice.why
+    assert "being mended" in caplog.text
     assert await store.events("s") == [spoke(seq) for seq in range(1, 6)]
     await store.close()

@@ -79,7 +79,7 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
     assert files_with(tmp_path) == []
     again = await LevelStore.open(tmp_path, WORKSPACE)
     try:
-        assert again.lost == 0
+        assert again.health.report is None
         assert len(await again.events("s")) == 7
         with pytest.raises(ContentForgotten):
             await again.get(digest_of(holding(900, 2)))

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.ports import Forgetting, Keep, Store
+from helix_desktop.agent.ports import Forgetting, Health, Keep, Store
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import StoreClosed, StoreLocked, StoreUnreadable
@@ -35,7 +35,8 @@ from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.store.remote.wire import HEAD_BYTES, Frame, FrameRefused, frame, read_head
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, spoke, summary
 
-PORTS = ((Store, ""), (Keep, "keep."), (Forgetting, "forgetting."))
+PORTS = ((Store, ""), (Keep, "keep."), (Forgetting, "forgetting."), (Health, "health."))
+AT_HOME = {"close", "keep", "forgetting", "health", "health.report", "health.told", "health.listen"}
 CHECKOUT = Path(__file__).resolve().parents[3]
 OWNER = """
 import asyncio, sys
@@ -399,7 +400,7 @@ async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_pa
 def test_every_method_of_the_port_crosses_the_wire() -> None:
     """Whoever adds one to the port adds it here too: nothing else says so before a guest asks for it."""
     methods = {f"{under}{name}" for kind, under in PORTS for name in vars(kind) if name[0] != "_"}
-    assert methods - set(CALLS) == {"close", "keep", "forgetting"}
+    assert methods - set(CALLS) == AT_HOME
 
 
 def test_a_content_travels_unchanged() -> None:

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.forgetting import Wanted
 from helix_desktop.context.tool import ToolResult
+from helix_desktop.store.memory import MemoryStore
 from tests.support.pictures import png
+from tests.support.store_making import content
 from tests.support.tool_cache import MemoryCache, call_of, make_toolbox
 
 LOG = "".join(
@@ -203,3 +206,15 @@ async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> No
     for asked in ({}, {"start_line": 5}, {"pattern": "x"}):
         result = await recall(tmp_path, cache, digest, **asked)
         assert result.shown.endswith("is empty (0 bytes).")
+
+
+async def test_what_was_forgotten_says_so_and_since_when(tmp_path: Path) -> None:
+    store = MemoryStore()
+    one = content(b"the key is sk-live-1234")
+    await store.commit("s", contents=[one])
+    await store.forgetting.carry_out(Wanted("sk-live-1234"))
+    toolbox = make_toolbox(tmp_path, store)
+    with pytest.raises(ToolError, match="was forgotten on the person's word on 20"):
+        await toolbox.run(call_of("recall_cached_content", hash=one.digest))
+    with pytest.raises(ToolError, match="holds nothing under"):
+        await toolbox.run(call_of("recall_cached_content", hash=one.digest[:12]))

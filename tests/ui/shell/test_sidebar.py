@@ -177,7 +177,12 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
     assert chosen.args == ["c"]
 
     menu = sidebar.list.menu_for(index)
-    assert [action.text() for action in menu.actions()] == ["Open", "Rename…\tF2"]
+    assert [action.text() for action in menu.actions()] == [
+        "Open",
+        "Rename…\tF2",
+        "",
+        "Delete\tDel",
+    ]
     menu.deleteLater()
 
 

@@ -255,3 +255,31 @@ async def test_a_workspace_keeps_to_its_quota_when_it_is_opened(
             if trashed == [3]:
                 break
         assert trashed == [3]
+
+
+async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
+    qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await old(rig, loose)
+        settings, keep = rig.opened.settings, rig.room.store.keep
+        await settings.show("data")
+        page = settings.dialog.data
+        assert page.held.text().startswith("3 entries, ")
+        assert page.could_go.text() == "Nothing of it could go now"
+        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
+        monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
+        page.quota.setCurrentIndex(2)
+        page.quota.activated.emit(2)
+        await until(lambda: rig.opened.desk.registry.get(identity).quota == 500 << 20, "the rule on record")
+        await until(lambda: page.could_go.text().startswith("3 of them could go"), "the new plan")
+        press(page, "Clean up…")
+        tidying = rig.opened.shell.tidying
+        await until(lambda: tidying.clean_dialog, "the dialog")
+        assert not settings.dialog.isVisible()
+        assert tidying.clean_dialog is not None
+        assert tidying.clean_dialog.asked == CleanUp(quota=500 << 20)
+        assert tidying.clean_dialog.by_itself.isChecked()
+        press(tidying.clean_dialog, "Cancel")
+        await until(lambda: tidying.clean_dialog is None, "the dialog gone")

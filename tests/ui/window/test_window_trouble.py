@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentDamaged
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.ui.chat.rows import AssistantRow, UserRow
 from helix_desktop.ui.dialogs import Question
+from tests.support.store_damage import flip_near, settle
+from tests.support.store_making import content
 from tests.support.window_rig import opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
@@ -117,3 +122,32 @@ async def test_two_folders_of_one_name_are_told_apart_everywhere(qapp: QApplicat
         rig.window.switcher.open()
         assert {one.name for one in rig.window.switcher.found()} == {"app (work)", "app (home)"}
         rig.window.switcher.hide()
+
+
+async def test_a_mended_store_and_damage_met_later_are_told_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.say("Look")
+        folder = rig.opened.desk.registry.store_folder(identity)
+        data = random.Random(1).randbytes(5000)
+        await rig.room.store.commit("s", contents=[content(data)])
+    settle(folder)
+    (folder / "db" / "CURRENT").unlink()
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert "has been mended" in rig.banners()
+        assert "CURRENT, the file that leads to all others, is missing" in rig.banners()
+        assert "Nothing was lost." in rig.banners()
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+    settle(folder)
+    assert flip_near(folder, data[2000:2020]) == 1
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert "mended" not in rig.banners()
+        for _ in range(2):
+            with pytest.raises(ContentDamaged):
+                await rig.room.store.get(digest_of(data))
+        assert rig.banners().count("is damaged and was not used") == 1
+        assert "storing the same bytes heals the entry" in rig.banners()

@@ -48,7 +48,9 @@ class Rows(View):
     def get_checked(self, key: bytes) -> bytes | None:
         return self.rows.get(key)
 
-    def scan(self, span: keys.Span, backwards: bool = False) -> Iterator[tuple[bytes, bytes]]:
+    def scan(
+        self, span: keys.Span, backwards: bool = False, checked: bool = True
+    ) -> Iterator[tuple[bytes, bytes]]:
         found = sorted(one for one in self.rows.items() if span[0] <= one[0] < span[1])
         return iter(found[::-1] if backwards else found)
 

@@ -1,0 +1,42 @@
+"""Small files that a crash leaves as they were, or as they should be: never half."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+def read_struct(path: Path, kind: type[T]) -> T | None:
+    """What a file says; None when it is absent. Raises msgspec.DecodeError, OSError."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+
+
+def write_struct(path: Path, value: object) -> None:
+    """Replace a file so that a crash leaves the old or the new one, whole. Raises OSError."""
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        file.write(msgspec.json.encode(value) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable. Raises OSError."""
+    if sys.platform == "win32":
+        return  # NTFS journals names by itself; folders cannot be opened for syncing there
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,111 @@
+"""Reads LevelDB's log files and manifests past any damage, and says which records can be trusted.
+
+A log is a row of blocks of 32 KB. Each holds fragments: checksum, length, type, payload. A record is one
+fragment, or first, middle and last ones. A damaged fragment is handed on as doubtful, up to the next place
+where a checksum matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from helix_desktop.store.crc32c import masked_crc
+from helix_desktop.store.wire import Malformed, Reader
+
+BLOCK = 32 * 1024  # bytes
+_HEAD = 7  # bytes before a fragment's payload
+_FULL, _FIRST, _MIDDLE, _LAST = range(1, 5)
+_DELETE, _PUT = range(2)
+_BATCH_HEAD = 12  # bytes of a batch before its rows
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """A record's bytes; `sound` says that all its checksums match and that none of it is missing."""
+
+    payload: bytes
+    sound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    kind: int
+    payload: bytes
+    sound: bool
+
+
+@dataclass(slots=True)
+class _Open:
+    """A record of which the end has not come yet."""
+
+    parts: list[bytes] = field(default_factory=list)
+    sound: bool = True
+
+    def close(self, whole: bool) -> LogRecord:
+        return LogRecord(b"".join(self.parts), self.sound and whole)
+
+
+def read_log(data: bytes) -> Iterator[LogRecord]:
+    """The records of a log, in order. One that was cut off comes too, as not sound."""
+    held: _Open | None = None
+    for fragment in _fragments(data):
+        if held is not None and fragment.kind in (_FULL, _FIRST):
+            yield held.close(whole=False)
+            held = None
+        begins = held is None
+        if held is None:
+            held = _Open(sound=fragment.kind in (_FULL, _FIRST))
+        held.parts.append(fragment.payload)
+        held.sound = held.sound and fragment.sound
+        if fragment.kind in (_FULL, _LAST) or (begins and fragment.kind == _MIDDLE):
+            yield held.close(whole=True)
+            held = None
+    if held is not None:
+        yield held.close(whole=False)
+
+
+def _fragments(data: bytes) -> Iterator[_Fragment]:
+    for start in range(0, len(data), BLOCK):
+        at, end = start, min(start + BLOCK, len(data))
+        while end - at >= _HEAD:
+            length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
+            if not length and not kind:
+                break  # room that was made and not used
+            if _sound_at(data, at, end):
+                yield _Fragment(kind, data[at + _HEAD : at + _HEAD + length], sound=True)
+                at += _HEAD + length
+                continue
+            stop = next((one for one in range(at + 1, end) if _sound_at(data, one, end)), end)
+            inside = at + _HEAD + length
+            if kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
+                kind = _MIDDLE if stop == end else _FULL
+            yield _Fragment(kind, data[at + _HEAD : inside if inside <= stop else stop], sound=False)
+            at = stop
+
+
+def _sound_at(data: bytes, at: int, end: int) -> bool:
+    """Whether a fragment begins here whose checksum matches."""
+    if end - at < _HEAD or not _FULL <= data[at + 6] <= _LAST:
+        return False
+    stop = at + _HEAD + int.from_bytes(data[at + 4 : at + 6], "little")
+    return stop <= end and masked_crc(data[at + 6 : stop]) == int.from_bytes(data[at : at + 4], "little")
+
+
+def read_batch(payload: bytes) -> Iterator[tuple[bytes, bytes | None, int]]:
+    """Key, row (None: deleted) and sequence number of what one write changed; ends where it is damaged."""
+    if len(payload) < _BATCH_HEAD:
+        return
+    reader = Reader(payload)
+    sequence = reader.fixed(8)
+    reader.take(_BATCH_HEAD - 8)
+    try:
+        while not reader.done:
+            (kind,) = reader.take(1)
+            if kind not in (_DELETE, _PUT):
+                return
+            key = reader.text()
+            yield key, reader.text() if kind == _PUT else None, sequence
+            sequence += 1
+    except Malformed:
+        return

@@ -1,0 +1,75 @@
+"""What can be seen of a damaged database before it is opened: files that are missing or too short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helix_desktop.store.codec import Codec
+from helix_desktop.store.layout import Clean
+from helix_desktop.store.log_file import read_batch, read_log
+from helix_desktop.store.manifest_file import read_current
+from helix_desktop.store.salvage import is_sound
+
+
+def symptoms(db: Path, clean: Clean | None) -> list[str]:
+    """What is wrong, a sentence without its full stop for each; nothing for a database that looks whole.
+
+    LevelDB itself misses a lost log. Its list names the log that it writes to, and `clean` names every file.
+    """
+    if not (db / "CURRENT").exists():
+        return ["CURRENT, the file that leads to all others, is missing"]
+    found = []
+    listed = read_current(db)
+    if listed is not None:
+        found += [f"{name} is missing" for name in listed.missing(db)]
+    if clean is not None and clean.files and current_of(db) == clean.current:
+        found += [_told(db / name, size) for name, size in clean.files.items() if _size(db / name) < size]
+    return list(dict.fromkeys(found))
+
+
+def current_of(db: Path) -> str:
+    """What CURRENT holds."""
+    try:
+        return (db / "CURRENT").read_bytes().decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def sizes_of(db: Path) -> dict[str, int]:
+    """The size in bytes of each file that holds something of the database."""
+    kept = {".log", ".ldb", ".sst"}
+    return {
+        path.name: path.stat().st_size
+        for path in db.iterdir()
+        if path.suffix in kept or path.name.startswith("MANIFEST-")
+    }
+
+
+def only_tail(db: Path, codec: Codec) -> Path | None:
+    """The log whose end alone is damaged, with nothing readable in it or behind it; None when there is more.
+
+    That is what a power cut leaves of a write that was never acknowledged.
+    """
+    listed = read_current(db)
+    if listed is None or not listed.sound or listed.missing(db):
+        return None
+    logs = sorted(db.glob("*.log"))
+    damaged = [path for path in logs if not all(one.sound for one in read_log(path.read_bytes()))]
+    if damaged != logs[-1:]:
+        return None
+    records = list(read_log(damaged[0].read_bytes()))
+    first = next(number for number, one in enumerate(records) if not one.sound)
+    rows = [row for one in records[first:] for row in read_batch(one.payload)]
+    return None if any(is_sound(codec, key, row) for key, row, _ in rows) else damaged[0]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _told(path: Path, size: int) -> str:
+    there = _size(path)
+    return f"{path.name} is missing" if there < 0 else f"{path.name} has {there} of {size} bytes"

@@ -1,0 +1,163 @@
+"""A damaged store is mended: what can be read is kept, what cannot is named, the files stand aside."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from pathlib import Path
+
+import plyvel
+import pytest
+
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_damage import files, settle
+from tests.support.store_making import WORKSPACE, content
+from tests.support.store_truth import Truth, check_told, compare, damage_and_compare, write_on
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
+    """A closed store of 32 commits, half of them in tables."""
+    folder, made = tmp_path_factory.mktemp("original") / "store", Truth()
+    asyncio.run(write_on(folder, made, 16, 1))
+    settle(folder)
+    asyncio.run(write_on(folder, made, 16, 2))
+    return folder, made
+
+
+@pytest.fixture
+def truth(tmp_path: Path, original: tuple[Path, Truth]) -> Truth:
+    """What the store in `store` holds."""
+    shutil.copytree(original[0], tmp_path / "store")
+    return original[1]
+
+
+@pytest.mark.parametrize("gone", ["CURRENT", "MANIFEST-*", "LOG"])
+async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: Truth, gone: str) -> None:
+    folder = tmp_path / "store"
+    for path in (folder / "db").glob(gone):
+        path.unlink()
+    before = files(folder)
+    store = await LevelStore.open(folder, WORKSPACE)
+    try:
+        assert not await compare(store, truth)
+        if gone == "LOG":
+            assert store.health.report is None
+            return
+        assert store.health.report is not None
+        assert store.health.report.whole
+        assert gone.removesuffix("-*") in store.health.report.notice.why
+        assert store.health.report.copy == str(folder / "kept" / "1" / "db")
+        assert before.items() <= files(folder / "kept" / "1").items()
+        assert store.health.report.events == sum(map(len, truth.events.values()))
+        await store.health.told()
+        assert store.health.report is None
+    finally:
+        await store.close()
+    again = await LevelStore.open(folder, WORKSPACE)
+    assert again.health.report is None
+    assert not await compare(again, truth)
+    await again.close()
+
+
+@pytest.mark.parametrize("pattern", ["*.ldb", "*.log"])
+async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
+    tmp_path: Path, truth: Truth, pattern: str
+) -> None:
+    folder = tmp_path / "store"
+    largest = max((folder / "db").glob(pattern), key=lambda path: path.stat().st_size)
+    largest.unlink()
+    store = await LevelStore.open(folder, WORKSPACE)
+    try:
+        missing = await compare(store, truth)
+        assert missing
+        assert store.health.report is not None
+        assert largest.name in store.health.report.notice.why
+        check_told(store.health.report, missing)
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("seed", range(16))
+async def test_damaged_bytes_are_reported_and_never_returned(tmp_path: Path, truth: Truth, seed: int) -> None:
+    await damage_and_compare(tmp_path / "store", truth, random.Random(seed))
+
+
+ROWS = ["!last", "!totals", "R", "b", "e", "h", "m", "r", "t"]
+
+
+@pytest.mark.parametrize("how", ["deleted", "flipped"])
+@pytest.mark.parametrize("kind", ROWS)
+async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_opening_mends_it(
+    tmp_path: Path, truth: Truth, kind: str, how: str
+) -> None:
+    folder = tmp_path / "store"
+    db = plyvel.DB(str(folder / "db"), compression=None)
+    key, row = next(iter(db.iterator(prefix=kind.encode())))
+    if how == "deleted":
+        db.delete(key)
+    elif row:
+        db.put(key, row[:-1] + bytes([row[-1] ^ 1]))
+    else:
+        db.delete(key)
+        db.put(key[:-1] + bytes([key[-1] ^ 1]), row)
+    db.close()
+    settle(folder)
+    store = await LevelStore.open(folder, WORKSPACE)
+    found = await store.health.check()
+    assert not found.sound or store.health.report  # the opening itself looks at the counters
+    await store.close()
+    store = await LevelStore.open(folder, WORKSPACE)
+    try:
+        missing = await compare(store, truth)
+        again = await store.health.check()
+        assert again.problems == ()
+        assert {one.digest for one in again.damaged} == missing.contents
+        check_told(store.health.report, missing) if found.problems else None
+        assert bool(missing) == (kind in "be")
+    finally:
+        await store.close()
+
+
+async def test_a_sound_store_is_checked_with_progress_while_others_write(
+    tmp_path: Path, truth: Truth
+) -> None:
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    heard: list[tuple[int, int]] = []
+    try:
+        writing = asyncio.gather(
+            *(store.commit("new", contents=[content(b"%d" % number)]) for number in range(50))
+        )
+        found = await store.health.check(lambda *done: heard.append(done))
+        await writing
+        assert found.sound
+        assert found.contents >= len(truth.contents)
+        assert heard == sorted(heard)
+        assert heard[-1][0] == found.contents
+        found = await store.health.check()
+        assert found.sound
+        assert found.contents == len(truth.contents) + 50
+    finally:
+        await store.close()
+
+
+async def test_a_check_can_be_cancelled(tmp_path: Path, truth: Truth) -> None:
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    try:
+        heard: list[int] = []
+
+        def stop(done: int, _: int) -> None:
+            heard.append(done)
+            checking.cancel()
+
+        scope = TaskScope()
+        checking = scope.start(store.health.check(stop), "check")
+        with pytest.raises(asyncio.CancelledError):
+            await checking
+        await scope.close()
+        assert len(heard) == 1
+        assert not await compare(store, truth)
+    finally:
+        await store.close()

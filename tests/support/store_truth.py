@@ -1,0 +1,150 @@
+"""A store of every kind of row, what it held, and whether what it says later is that or reported as lost."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from helix_desktop.context.damage import Mending
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentDamaged, DigestUnknown, StoreDamaged
+from helix_desktop.context.event import Recorded
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import WORKSPACE, TickingClock, answered, content, handed_over, spoke, summary
+
+MOST_BY_ONE_BIT = 30
+"""Contents and events that one flipped bit may cost at most: an event costs those behind it in its log."""
+
+
+@dataclass(slots=True)
+class Truth:
+    """What was acknowledged."""
+
+    contents: dict[str, bytes] = field(default_factory=dict)
+    events: dict[str, list[Recorded]] = field(default_factory=dict)
+    drafts: dict[str, str] = field(default_factory=dict)
+
+
+async def write_on(folder: Path, truth: Truth, commits: int, seed: int = 1, clean: bool = True) -> LevelStore:
+    """Commit to three sessions and keep account; closed unless not `clean`."""
+    rnd = random.Random(seed)
+    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    for _ in range(commits):
+        session = rnd.choice(["one", "two", "a/b"])
+        log = truth.events.setdefault(session, [])
+        seq = len(log) + 1
+        data = rnd.randbytes(rnd.choice([0, 40, 300, 5000])) if rnd.random() < 0.95 else _large(rnd)
+        made = rnd.choice([answered(seq, data), handed_over(seq, data), spoke(seq, "words " * 20)])
+        line = summary(session, seq, f"title of {session}")
+        await store.commit(session, [made], [content(data)], [digest_of(data)], line)
+        log.append(made)
+        truth.contents[digest_of(data)] = data
+    await store.save_draft("one", f"typed {seed}")
+    truth.drafts["one"] = f"typed {seed}"
+    if clean:
+        await store.close()
+    return store
+
+
+def _large(rnd: random.Random) -> bytes:
+    return rnd.randbytes(5000) * 220  # in chunks, small on disk
+
+
+@dataclass(slots=True)
+class Missing:
+    """What a store no longer says, by digest and by session."""
+
+    contents: set[str] = field(default_factory=set)
+    events: dict[str, int] = field(default_factory=dict)
+    drafts: set[str] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.contents or self.events or self.drafts)
+
+
+async def compare(store: LevelStore, truth: Truth) -> Missing:
+    """Assert that nothing is said that was not stored; what is no longer said."""
+    missing = Missing()
+    for digest, data in truth.contents.items():
+        try:
+            assert await store.get(digest) == data
+        except (ContentDamaged, DigestUnknown):
+            missing.contents.add(digest)
+    for session, log in truth.events.items():
+        found = await store.events(session)
+        assert found == log[: len(found)], "events are a beginning of what they were"
+        if len(found) < len(log):
+            missing.events[session] = len(log) - len(found)
+    for session, text in truth.drafts.items():
+        if await store.draft(session) != text:
+            missing.drafts.add(session)
+    totals = await store.totals()
+    entries = (await store.page(limit=10_000)).entries
+    assert len(entries) == totals.entries
+    assert totals.sessions == len(await store.sessions())
+    assert {one.digest for one in entries} <= truth.contents.keys()
+    return missing
+
+
+def check_told(report: Mending | None, missing: Missing) -> None:
+    """Assert that all that is missing was reported."""
+    if not missing:
+        return
+    assert report is not None, f"missing and not reported: {missing}"
+    named = {one.digest for one in report.contents}
+    unseen = missing.contents - named
+    assert len(unseen) <= report.vanished, f"gone without a word: {unseen}"
+    for session, count in missing.events.items():
+        told = {one.session: one.aside + one.lost for one in report.cut}
+        assert told.get(session, 0) >= count, (session, count, told)
+    if missing.drafts:
+        assert report.rows or report.writes
+
+
+def _damage(folder: Path, rnd: random.Random) -> str:
+    """Flip a bit of, cut, or zero a part of one of the database's files; what was done."""
+    paths = [
+        path for path in sorted((folder / "db").iterdir()) if path.name not in ("LOCK", "LOG", "LOG.old")
+    ]
+    path = rnd.choice([one for one in paths if one.stat().st_size])
+    data = bytearray(path.read_bytes())
+    at = rnd.randrange(len(data))
+    how = rnd.choice(["flip", "flip", "cut", "garble"])
+    if how == "flip":
+        data[at] ^= 1 << rnd.randrange(8)
+    elif how == "cut":
+        del data[at:]
+    else:
+        length = min(rnd.choice([3, 64, 512]), len(data) - at)
+        data[at : at + length] = rnd.randbytes(length)
+    path.write_bytes(data)
+    return f"{how} {path.name} at {at} of {len(data)}"
+
+
+async def damage_and_compare(folder: Path, truth: Truth, rnd: random.Random) -> None:
+    """Damage a closed store; assert that it says what was stored, names what is missing, and is mended."""
+    done = _damage(folder, rnd)
+    reports = []
+    for _ in range(3):
+        store = await LevelStore.open(folder, WORKSPACE)
+        reports.append(store.health.report)
+        try:
+            missing = await compare(store, truth)
+            checked = await store.health.check()
+        except StoreDamaged:
+            continue  # met while reading: it is mended at the next opening
+        finally:
+            await store.close()
+        if not checked.problems:
+            break
+    else:
+        raise AssertionError(f"{done}: not mended")
+    assert {one.digest for one in checked.damaged} <= missing.contents
+    if reports[-1]:
+        check_told(reports[-1], missing)
+    else:  # what was missing was refused when it was asked for
+        assert not missing.events, done
+        assert not missing.drafts, done
+    if done.startswith("flip"):
+        assert len(missing.contents) + sum(missing.events.values()) <= MOST_BY_ONE_BIT, done
