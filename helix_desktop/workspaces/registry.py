@@ -207,6 +207,14 @@ def _check_folder(path: Path, data: Path) -> None:
         )
 
 
+def _not_saved(what: str, folder: Path, error: OSError) -> HelixError:
+    return HelixError(
+        f"{what} was not saved; it is as it was.",
+        f"{error.strerror or error}.",
+        f"Free some room on the disk, or make {folder} writable, and try again.",
+    )
+
+
 class SavedRules:
     """The saved approvals of one workspace.
 
@@ -241,14 +249,6 @@ class SavedRules:
 
 def _make(place: Path) -> None:
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def _not_saved(what: str, folder: Path, error: OSError) -> HelixError:
-    return HelixError(
-        f"{what} was not saved; it is as it was.",
-        f"{error.strerror or error}.",
-        f"Free some room on the disk, or make {folder} writable, and try again.",
-    )
 
 
 def _is_identity(name: str) -> bool:
