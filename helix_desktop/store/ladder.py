@@ -93,7 +93,7 @@ class Ladder:
         log = only_tail(self._layout.db, self._codec)
         if log is None:
             return False
-        shutil.copy2(log, self._layout.notes.keeping() / log.name)
+        self._layout.notes.keep_torn(log)
         Handle(self._layout.db, strict=False).close()
         return True
 
