@@ -3,7 +3,7 @@
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
 doubt        damage was met: mend     kept/1/ ...   damaged databases as they were found
-                                      former/       the LevelDB before a migration
+db.mend/     made of a damaged one    former/       the LevelDB before a migration
 untold       a mending's report that nobody was told yet
 clean        sequence, ends of logs and files at the last close: less than that means that something was lost
 """

@@ -212,3 +212,24 @@ async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tm
         finally:
             await opened.close()
     await store.close()
+
+
+async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_loss(tmp_path: Path) -> None:
+    folder, truth = tmp_path / "store", Truth()
+    await write_on(folder, truth, 10)
+    store = await write_on(folder, truth, 10, seed=2, clean=False)
+    crashed = Path(shutil.copytree(folder, tmp_path / "crashed"))
+    await store.close()
+    (log,) = (crashed / "db").glob("*.log")
+    log.unlink()
+    opened = await LevelStore.open(crashed, WORKSPACE)
+    try:
+        report = opened.health.report
+        assert report is not None
+        assert f"{log.name} is missing" in report.notice.why
+        assert not report.whole
+        assert "nobody can say how much" in report.notice.why
+        assert sum((await compare(opened, truth)).events.values()) == 10
+        assert (await opened.health.check()).sound
+    finally:
+        await opened.close()
