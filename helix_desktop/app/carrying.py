@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.headless import FAILED, at_desk, in_room
-from helix_desktop.app.voice import err, out
+from helix_desktop.app.voice import Telling, err, out
 from helix_desktop.context.archive import Exported, exported_text, imported_text
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import HelixError, InputUnusable
@@ -22,7 +22,7 @@ def export(given: argparse.Namespace) -> int:
     """Write a workspace to a file; 1 when the store could not give all of it."""
 
     async def work(desk: Desk, room: Room) -> int:
-        return _told([await desk.carrier.export(room.id, _place(given.file))], given.json)
+        return _told([await desk.carrier.export(room.id, _place(given.file), Telling().tell)], given.json)
 
     return in_room(given, work)
 
@@ -31,7 +31,7 @@ def take_in(given: argparse.Namespace) -> int:
     """Merge a file into a workspace, which is made if need be; 1 when a session had to be left."""
 
     async def work(desk: Desk, room: Room) -> int:
-        done = await desk.carrier.take_in(room.id, _place(given.file))
+        done = await desk.carrier.take_in(room.id, _place(given.file), Telling().tell)
         if given.json:
             out(json.dumps(msgspec.to_builtins(done), indent=1))
         else:

@@ -194,6 +194,7 @@ def _add_move(commands: argparse._SubParsersAction[_Parser], common: _Parser) ->
     move.add_argument("folder", type=_folder, metavar="FOLDER", help="an empty folder, or a new one")
     move.add_argument("--remove-old", action="store_true", help="remove the old copy at the end")
     move.add_argument("--json", action="store_true", help="one JSON document")
+    move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
 
 
 def _add_replay(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
@@ -317,9 +318,7 @@ def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
 
             return replay
         case "move-data":
-            from helix_desktop.app.moving import move_data
-
-            return move_data
+            return _moved(given.window)
         case "self-check":
             from helix_desktop.app.self_check import self_check
 
@@ -342,6 +341,16 @@ def _on_workspaces(command: str) -> Callable[[argparse.Namespace], int]:
         "backup": carrying.backup,
     }
     return commands.get(command, headless.cache)
+
+
+def _moved(in_window: bool) -> Callable[[argparse.Namespace], int]:
+    if in_window:
+        from helix_desktop.app.moving_window import move_in_window
+
+        return move_in_window
+    from helix_desktop.app.moving import move_data
+
+    return move_data
 
 
 def _pictured(command: str) -> Callable[[argparse.Namespace], int]:

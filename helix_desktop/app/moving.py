@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from helix_desktop.app.desk import now_ms
-from helix_desktop.app.voice import err, out
+from helix_desktop.app.voice import Telling, err, out
 from helix_desktop.config.moving import Move, plan_move
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
@@ -23,7 +22,6 @@ from helix_desktop.store.layout import Layout
 from helix_desktop.store.owner import OwnerLock
 from helix_desktop.workspaces.registry import Registry
 
-_TELL_EVERY = 0.05  # share of the work after which progress is told again
 _WAIT_S = 0.5  # for another process that is just ending
 
 Progress = Callable[[int, int], None]
@@ -33,7 +31,7 @@ def move_data(given: argparse.Namespace) -> int:
     """Move the data directory; the old one stays unless it is to be removed. Raises HelixError."""
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     data.ensure()
-    telling = _Telling(sys.stderr.isatty())
+    telling = Telling()
     move = carry(data, given.folder, telling.tell)
     left = move.remove_old() if given.remove_old else ()
     told = {"to": str(move.target), "from": str(move.source), "files": len(move.files), "size": move.size}
@@ -94,16 +92,3 @@ def _follow_samples(move: Move) -> None:
         if Path(record.path).is_relative_to(move.source):
             path = str(move.target / Path(record.path).relative_to(move.source))
             registry.change(record.id, path=path)
-
-
-class _Telling:
-    """Tells a person at a terminal how far it is."""
-
-    def __init__(self, aloud: bool) -> None:
-        self._aloud, self._told = aloud, 0.0
-
-    def tell(self, done: int, size: int) -> None:
-        share = done / size if size else 1.0
-        if self._aloud and share - self._told >= _TELL_EVERY:
-            self._told = share
-            err(f"{share * 100:.0f} %")

@@ -18,11 +18,12 @@ def refuse(app: QApplication, error: HelixError) -> int:
     sys.stderr.write(f"helix-desktop: {error}\n")
     if app.platformName() not in {"offscreen", "minimal"}:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            runner.run(_shown(error))
+            runner.run(tell(error))
     return _FAILED
 
 
-async def _shown(error: HelixError) -> None:
+async def tell(error: HelixError) -> None:
+    """Show an error in a window of its own, and wait until it is read."""
     read = asyncio.Event()
     box = QMessageBox(QMessageBox.Icon.Critical, "Helix Desktop", error.what)
     box.setInformativeText(f"{error.why} {error.fix}".strip())

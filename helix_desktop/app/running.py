@@ -17,6 +17,7 @@ from helix_desktop.app.desk import Desk
 from helix_desktop.app.front import Front, front_of
 from helix_desktop.app.garbage import MainThreadGarbage
 from helix_desktop.app.models import DEMO_PAUSE_S
+from helix_desktop.app.moving_window import open_again
 from helix_desktop.app.screens import build_screens
 from helix_desktop.app.single_instance import SAMPLE_WISH, SingleInstance
 from helix_desktop.app.window import Frame
@@ -40,27 +41,40 @@ def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str |
     stacks = open_logs(data.logs_dir)
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            runner.run(_run(front_of(frame), data, instance, wish))
+            afterwards = runner.run(_run(front_of(frame), data, instance, wish))
     finally:
         close_logs(stacks)
         trace.unlink(missing_ok=True)
         instance.close()
+    if afterwards:
+        open_again(*afterwards)
     return 0
 
 
-async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str | None) -> None:
+async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str | None) -> tuple[str, ...]:
+    """Run until the window is closed; the words of the start that is to come after it, if any."""
+    afterwards: list[str] = []
+
+    def move(target: str, remove_old: bool) -> None:
+        options = ["--remove-old"] if remove_old else []
+        afterwards[:] = ["move-data", target, "--window", "--data-dir", str(data.root), *options]
+        stop.set()
+
     stop = asyncio.Event()
     front.window.closing.connect(stop.set)
     for name in ("SIGINT", "SIGTERM"):
         asyncio.get_running_loop().add_signal_handler(getattr(signal, name), stop.set)
-    desk, shell, _ = open_desk(data, front)
+    desk, shell, settings = open_desk(data, front)
+    settings.moving.agreed.connect(move)
     instance.woken.connect(lambda text: _wake(front, shell, text))
     front.intents.start(_begin(shell, wish), "begin")
     # It stops all threads for a moment: better now than at a key.
     front.intents.start(desk.counter.load(), "vocabulary")
     front.appearance.changed.connect(lambda _: front.intents.start(_keep_look(front), "keep look"))
     await stop.wait()
+    settings.dialog.close()
     await end(front, shell, desk)
+    return tuple(afterwards)
 
 
 class Opened(NamedTuple):

@@ -22,6 +22,8 @@ from helix_desktop.context.event import (
     TurnEnded,
 )
 
+_TELL_EVERY = 0.05  # share of some work after which it is told again how far it is
+
 
 class Line(msgspec.Struct, frozen=True):
     """One JSON line: an event in its place, and the session it belongs to."""
@@ -40,6 +42,20 @@ def out(text: str) -> None:
 def err(text: str) -> None:
     """A line for the person."""
     sys.stderr.write(text + "\n")
+
+
+class Telling:
+    """Tells a person at a terminal how far some work is; others need not know."""
+
+    def __init__(self) -> None:
+        self._aloud, self._told = sys.stderr.isatty(), 0.0
+
+    def tell(self, done: int, size: int) -> None:
+        """Hear how much of how much is done."""
+        share = done / size if size else 1.0
+        if self._aloud and share - self._told >= _TELL_EVERY:
+            self._told = share
+            err(f"{share * 100:.0f} %")
 
 
 class Voice:

@@ -66,7 +66,7 @@ class Carrying(QObject):
         if path is None:
             return
         place = path if path.suffix else path.with_suffix(SUFFIX)
-        done = await self._run(f"Exporting {name}", lambda tell: carrier.export(identity, place, tell))
+        done = await self.run(f"Exporting {name}", lambda tell: carrier.export(identity, place, tell))
         if done is not None:
             self._tell_written(done)
 
@@ -80,7 +80,7 @@ class Carrying(QObject):
         if identity in self._desk.rooms:
             await self._stage.leave(identity)
         try:
-            done = await self._run(
+            done = await self.run(
                 f"Importing {path.name}", lambda tell: carrier.take_in(identity, path, tell)
             )
         finally:
@@ -104,7 +104,7 @@ class Carrying(QObject):
         )
         return answer == "stop"
 
-    async def _run(self, text: str, work: Callable[[Progress], Awaitable[T]]) -> T | None:
+    async def run(self, text: str, work: Callable[[Progress], Awaitable[T]]) -> T | None:
         """Do it as a job with progress; None when the person has cancelled it."""
         job = _Job(text)
         identity = f"{_GROUP}-{id(job)}"

@@ -70,7 +70,7 @@ async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) 
         )
         assert first.returncode is None
 
-        (await cli("cache", "list", "--workspace", "one")).refused(3, f"process {first.pid}")
+        assert (await cli("cache", "list", "--workspace", "one")).code == 0  # the window answers
         other = Cli(tmp_path, tmp_path / "elsewhere")
         async with window(other, "--workspace", tmp_path / "two") as apart:
             await until(

@@ -27,7 +27,9 @@ FORMAT = 1
 SUFFIX = ".helix"
 NOTE_CAP = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
 LOG_CAP = 256 * 1024 * 1024  # largest part of a log, in bytes: one event may hold a long text
+SESSION_CAP = 2 * 1024 * 1024 * 1024  # largest log of one session, in bytes: it is held in memory as a whole
 LOG_PART = 4 * 1024 * 1024  # bytes after which a log goes on in another part
+_NAME_BYTES = 120  # of a workspace's name that go into a file's: systems take 255 with all that is added
 MANIFEST, END = "manifest.json", "end.json"
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
@@ -58,7 +60,8 @@ class SessionNote(msgspec.Struct, frozen=True):
 def file_name(name: str, stamp: str = "") -> str:
     """A file's name for an archive of the workspace `name`, on every system."""
     plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"
-    return f"{plain[:80]}{'-' if stamp else ''}{stamp}{SUFFIX}"
+    short = plain.encode()[:_NAME_BYTES].decode(errors="ignore")
+    return f"{short}{'-' if stamp else ''}{stamp}{SUFFIX}"
 
 
 def damaged(why: str) -> ArchiveUnusable:

@@ -19,6 +19,7 @@ from helix_desktop.store.archive.form import (
     LOG_CAP,
     MANIFEST,
     NOTE_CAP,
+    SESSION_CAP,
     Manifest,
     SessionNote,
     damaged,
@@ -145,11 +146,14 @@ def _log(tape: TapeReader, number: int) -> Log:
     if note.summary is not None and note.summary.id != note.id:
         raise damaged(f"its session {number} has the summary of another one")
     events: list[Recorded] = []
-    part = 0
+    part = size = 0
     while len(events) < note.events:
         part += 1
         data = tape.take(f"{place}/events-{part}.jsonl", LOG_CAP)
         events += _understood(_events, data, f"session {number}")
+        size += len(data)
+        if size > SESSION_CAP:
+            raise damaged(f"its session {number} is too long")
         if not data:
             raise damaged(f"its session {number} has too few events")
     if [one.seq for one in events] != list(range(1, note.events + 1)):

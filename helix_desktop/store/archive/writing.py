@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import read_record
 from helix_desktop.store.staging import TEXT, read_totals
 
-_CHECK_SHARE = 4  # checking a file takes about a quarter of the time of writing it
+_PARTS = 5  # of the whole work, of which checking the file is the last: it takes a quarter of writing it
 
 
 def write_archive(
@@ -43,7 +44,7 @@ def write_archive(
 
     Raises ArchiveNotWritten, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         part.touch(mode=0o600, exist_ok=False)
         with part.open("wb") as file:
@@ -52,7 +53,7 @@ def write_archive(
             tape.close()
             file.flush()
             os.fsync(file.fileno())
-        if check_archive(part, survey.stop) != held:
+        if check_archive(part, survey.stop, _last_part_of(progress)) != held:
             raise damaged("it was not written as it should be")
         size = part.stat().st_size
         part.replace(path)
@@ -63,6 +64,10 @@ def write_archive(
     finally:
         part.unlink(missing_ok=True)
     return Exported(str(path), size, held)
+
+
+def _last_part_of(progress: Progress) -> Progress:
+    return lambda done, size: progress((_PARTS - 1) * size + done, _PARTS * size)
 
 
 class _Writing:
@@ -146,7 +151,7 @@ class _Writing:
     def _go_on(self, total: int) -> None:
         if self._survey.stop.is_set():
             raise Stopped
-        self._progress(self._size, max(total, self._size) * (_CHECK_SHARE + 1) // _CHECK_SHARE)
+        self._progress((_PARTS - 1) * self._size, _PARTS * max(total, self._size))
 
 
 def _parts(events: list[Recorded]) -> Iterator[bytes]:

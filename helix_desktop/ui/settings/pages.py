@@ -121,6 +121,9 @@ class PermissionsPage(QWidget):
 class AboutPage(QWidget):
     """Version, data folder, licences."""
 
+    move_requested = Signal()
+    """The data folder is to lie elsewhere."""
+
     def __init__(self) -> None:
         """Start without figures."""
         super().__init__()
@@ -130,10 +133,16 @@ class AboutPage(QWidget):
         self._show = PushButton("Show folder", "", "folder-open")
         self._path = ""
         self._show.clicked.connect(self._open_folder)
+        self._move = PushButton("Move…")
+        self._move.setAccessibleName("Move the data to another folder")
+        self._move.clicked.connect(self.move_requested)
+        self._said = label("", "note", wrap=True)
+        self._said.hide()
         self._licences = QVBoxLayout()
         self._licences.setSpacing(6)
         body = column(
-            self._version, 8, label("Data", "strong"), self._folder, row(self._show, None), 10, line(), 10,
+            self._version, 8, label("Data", "strong"), self._folder, row(self._show, self._move, None),
+            self._said, 10, line(), 10,
             label("What is bundled, and its terms", "strong"), self._licences, gap=6,
         )  # fmt: skip
         whole, _ = page(
@@ -151,6 +160,11 @@ class AboutPage(QWidget):
             pair = QWidget()
             pair.setLayout(row(label(name), None, label(terms, "faint")))
             self._licences.addWidget(pair)
+
+    def say(self, text: str) -> None:
+        """Say something about the data folder; nothing when empty."""
+        self._said.setText(text)
+        self._said.setVisible(bool(text))
 
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(self._path))))

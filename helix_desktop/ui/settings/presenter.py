@@ -23,6 +23,7 @@ from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.rows import (
     AboutInfo,
@@ -62,6 +63,7 @@ class SettingsPresenter(QObject):
         self._intents = Intents(intents.scope, self._tell)
         self.dialog = SettingsDialog(window)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
+        self.moving = DataMoving(self.dialog, window, intents, desk)
         self._changing = asyncio.Lock()
         self._connect(intents)
         composer = shell.work.composing.composer

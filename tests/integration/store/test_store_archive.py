@@ -120,7 +120,7 @@ async def there_and_back(script: list[Said], folder: Path) -> None:
         await second.close()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(said, max_size=8))
 def test_what_was_exported_comes_back_whole(script: list[Said]) -> None:
     with tempfile.TemporaryDirectory() as folder:

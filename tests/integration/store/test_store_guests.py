@@ -22,7 +22,13 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.agent.ports import Forgetting, Health, Keep, Store
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import StoreClosed, StoreLocked, StoreUnreadable
+from helix_desktop.context.errors import (
+    ArchiveNotWritten,
+    ArchiveUnusable,
+    StoreClosed,
+    StoreLocked,
+    StoreUnreadable,
+)
 from helix_desktop.context.event import Recorded
 from helix_desktop.context.forgetting import Wanted
 from helix_desktop.store.remote.address import ADDRESS_FILE, Address, read_address, write_address
@@ -346,7 +352,7 @@ async def speak_nonsense(folder: Path, said: list[tuple[bool, bool, bytes]]) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the raw connection is made by path")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), requests), max_size=4))
 def test_nonsense_never_reaches_the_store(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[bool, bool, bytes]]
@@ -395,6 +401,31 @@ async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_pa
     assert await guest.get(digest_of(b"secret")) == b"secret"
     await guest.close()
     await store.close()
+
+
+async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path / "store", WORKSPACE)
+    guest = await join(tmp_path / "store", WORKSPACE)
+    await store.commit("s", [answered(1, b"one")], [content(b"one")], summary=summary("s"))
+    await store.commit("t", [spoke(1)])
+    done = await guest.export_to(tmp_path / "a.helix", "Name")
+    assert (done.held.entries, done.held.sessions) == (1, 2)
+    with pytest.raises(ArchiveNotWritten):
+        await guest.export_to(tmp_path / "no" / "where.helix", "Name")
+    (tmp_path / "b.helix").write_bytes(b"nothing")
+    with pytest.raises(ArchiveUnusable, match="Nothing was changed"):
+        await guest.import_from(tmp_path / "b.helix")
+    other = await SharedStore.open(tmp_path / "other", OTHER_WORKSPACE)
+    visitor = await join(tmp_path / "other", OTHER_WORKSPACE)
+    assert set((await visitor.import_from(tmp_path / "a.helix")).new) == {"s", "t"}
+    await store.commit("s", [spoke(2)])
+    await guest.export_to(tmp_path / "a.helix", "Name")
+    other.reserve(lambda session: session == "s")
+    again = await visitor.import_from(tmp_path / "a.helix")
+    assert (again.busy, again.unchanged, again.whole) == (("s",), ("t",), False)
+    assert await other.events("s") == [answered(1, b"one")]
+    for one in (guest, visitor, store, other):
+        await one.close()
 
 
 def test_every_method_of_the_port_crosses_the_wire() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
+from helix_desktop.context.archive import Progress
 from helix_desktop.context.event import UserSpoke
+from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.dialogs import Question
 from tests.support.chat_server import ChatServer, Hang, Stream, Text, in_turn, say
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -98,3 +101,25 @@ async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
         await until(lambda: rig.opened.shell.work.room is not None, "the workspace")
         assert rig.room.id == identity
         assert rig.facts(UserSpoke)
+
+
+async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        carrying = rig.window.findChild(Carrying)
+        assert carrying is not None
+        ended: list[object] = []
+
+        async def go_on_for_ever(tell: Progress) -> str:
+            tell(3, 4)
+            await asyncio.Event().wait()
+            return "never"
+
+        async def run() -> None:
+            ended.append(await carrying.run("Exporting all of it", go_on_for_ever))
+
+        rig.front.intents.start(run(), "a job")
+        bar = rig.window.jobs
+        await until(lambda: any("75 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "75 %")
+        press(bar, "Cancel")
+        await until(lambda: ended == [None], "the end")
+        assert not bar.job_ids()

@@ -1,0 +1,90 @@
+"""The data directory is moved from the settings: asked, agreed, done between two runs of the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
+
+from helix_desktop.app.moving_window import MovingWindow, move_shown
+from helix_desktop.config.paths import DataDir
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.ui.dialogs import Question
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def shown(rig: Rig, kind: type[QWidget]) -> QWidget:
+    """The dialog over the settings, once it is on screen."""
+    dialog = rig.opened.settings.dialog
+    await until(lambda: any(one.isVisible() for one in dialog.findChildren(kind)), "a dialog")
+    return next(one for one in dialog.findChildren(kind) if one.isVisible())
+
+
+async def ask_for(rig: Rig, target: Path) -> None:
+    """Press Move on the About page, and choose a folder."""
+    press(rig.opened.settings.dialog.about, "Move…")
+    dialog = await shown(rig, QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.setDirectory(str(target))
+    dialog.accept()
+    await until(lambda: not dialog.isVisible(), "the dialog gone")
+
+
+def words(rig: Rig) -> str:
+    """All words of the About page."""
+    labels = rig.opened.settings.dialog.about.findChildren(QLabel)
+    return "\n".join(one.text() for one in labels if not one.isHidden())
+
+
+async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    target, full = tmp_path / "new", tmp_path / "full"
+    target.mkdir()
+    full.mkdir()
+    (full / "mine.txt").write_text("mine")
+    agreed: list[tuple[str, bool]] = []
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.say("Hello")
+        await rig.opened.settings.show("about")
+        rig.opened.settings.moving.agreed.connect(lambda *given: agreed.append(given))
+        await ask_for(rig, full)
+        await until(lambda: "is not empty" in words(rig), "the refusal")
+        await ask_for(rig, target)
+        press(await shown(rig, Question), "Cancel")
+        assert "is not empty" not in words(rig)
+        await ask_for(rig, target)
+        press(await shown(rig, Question), "Move and remove it")
+        await until(lambda: agreed, "the person's word")
+    assert agreed == [(str(target), True)]
+
+    assert await move_shown(DataDir(tmp_path / "data"), target, remove_old=True) == target
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["moved.json"]
+    moved = DataDir.locate(tmp_path / "data", {})
+    assert moved.root == target
+    (tmp_path / "data").rename(tmp_path / "former")
+    target.rename(tmp_path / "data")
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert [one.text for one in rig.facts(UserSpoke)] == ["Hello"]
+
+
+async def test_a_move_that_is_cancelled_changes_nothing(qtbot: object, tmp_path: Path) -> None:
+    data = DataDir(tmp_path / "old")
+    data.ensure()
+    data.settings_file.write_text('theme = "dark"\n')
+
+    def cancel() -> None:
+        window = next(one for one in QApplication.topLevelWidgets() if isinstance(one, MovingWindow))
+        next(one for one in window.findChildren(QPushButton) if one.text() == "Cancel").click()
+
+    from PySide6.QtCore import QTimer
+
+    QTimer.singleShot(0, cancel)
+    assert await move_shown(data, tmp_path / "new", remove_old=True) == data.root
+    assert DataDir.locate(data.root, {}) == data
+    assert data.settings_file.read_text() == 'theme = "dark"\n'
