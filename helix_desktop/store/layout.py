@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.context.errors import DataDirUnusable, StoreUnreadable
+from helix_desktop.store import search_db
 from helix_desktop.store.durable import read_struct, sync_folder, write_struct
 from helix_desktop.store.mend_notes import MendNotes
 
@@ -140,6 +141,7 @@ class Layout:
         Cut off before the old one is gone, it is all done again; after that the new one is adopted.
         """
         keeping.mkdir(parents=True, exist_ok=True)
+        search_db.remove(self.search)  # made of rows that may be gone
         shutil.rmtree(self.new_db, ignore_errors=True)
         self.mending.rename(self.new_db)
         self.db.rename(keeping / "db")

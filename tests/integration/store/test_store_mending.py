@@ -83,7 +83,7 @@ async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
         await store.close()
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(10))
 async def test_damaged_bytes_are_reported_and_never_returned(tmp_path: Path, truth: Truth, seed: int) -> None:
     await damage_and_compare(tmp_path / "store", truth, random.Random(seed))
 
