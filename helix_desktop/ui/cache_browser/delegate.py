@@ -10,6 +10,7 @@ from helix_desktop.ui.cache_browser.columns import COLUMNS, Look
 from helix_desktop.ui.cache_browser.model import CacheModel
 from helix_desktop.ui.cache_browser.rows import CacheState
 from helix_desktop.ui.elements import Now, Tone, paint_pill, scaled, tone_colors, ui_font, wall_clock
+from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 
 PAD = 12  # pixels left and right of a cell's text
@@ -58,7 +59,7 @@ class CacheDelegate(QStyledItemDelegate):
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pills = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
         self._pill_height = scaled(20)
-        self._hollow = QColor(theme.hover)
+        self._hollow, self._accent = QColor(theme.hover), theme.accent_text
         self._fitted.clear()
 
     def paint(
@@ -76,8 +77,17 @@ class CacheDelegate(QStyledItemDelegate):
             top = rect.top() + (rect.height() - self._pill_height) / 2
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pills[row.state], self._pill_font)
+            if row.kept:
+                self._pin(painter, rect)
         else:
             self._text(painter, rect, text, column.look)
+
+    def _pin(self, painter: QPainter, rect: QRect) -> None:
+        """The sign of an entry that every clean-up keeps, in the margin."""
+        edge = scaled(11)
+        device = painter.device()
+        sign = pixmap("pin", self._accent, edge, device.devicePixelRatioF() if device else 1.0)
+        painter.drawPixmap(rect.left() + 4, rect.center().y() - edge // 2, sign)
 
     def _text(self, painter: QPainter, rect: QRect, text: str, look: Look) -> None:
         font, _, ink = self._faces[look]
