@@ -17,25 +17,35 @@ from helix_desktop.context.errors import InputUnusable, StoreClosed
 from helix_desktop.context.listing import passes, position
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.opening import join
+from helix_desktop.store.remote.shared import SharedStore
 from tests.support.finding import COLUMNS, fill, filters, found_by, handover, made, open_store, orders, walk
-from tests.support.store_making import TickingClock
+from tests.support.store_making import WORKSPACE, TickingClock
 
-Store = LevelStore | MemoryStore
+Store = LevelStore | MemoryStore | RemoteStore
 
 DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() for one in range(40)]
 
 
-@pytest.fixture(params=["leveldb", "indexed", "memory"])
+@pytest.fixture(params=["leveldb", "indexed", "memory", "guest"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """Each store with forty entries; the durable one with its texts indexed, and without."""
-    store: Store = (
-        MemoryStore(TickingClock()) if request.param == "memory" else await open_store(tmp_path / "s")
-    )
+    """Each store with forty entries; the durable one with its texts indexed, without, and from outside."""
+    owner: LevelStore | None = None
+    if request.param == "memory":
+        store: Store = MemoryStore(TickingClock())
+    elif request.param == "guest":
+        owner = await SharedStore.open(tmp_path / "s", WORKSPACE, TickingClock(), index_after=None)
+        store = await join(tmp_path / "s", WORKSPACE)
+    else:
+        store = await open_store(tmp_path / "s")
     await fill(store, DATAS)
     if request.param == "indexed":
         await store.indexed()
     yield store
     await store.close()
+    if owner is not None:
+        await owner.close()
 
 
 @pytest.mark.parametrize("column", COLUMNS)
@@ -220,6 +230,25 @@ async def test_nul_and_signs_of_other_planes_are_found(store: Store) -> None:
     await store.commit("s", contents=[made(data)])
     for query in ("🌊🌊🌊", "\ufffe\uffff", "it's", "100%_", "a\0b"):
         assert await found_by(store, query) == [digest_of(data)], query
+
+
+async def test_pins_and_trash_are_filters(store: Store) -> None:
+    everything = await walk(store, 50)
+    pinned = everything[3].digest
+    away = [one.digest for one in everything if not one.references and one.digest != pinned][:2]
+    await store.keep.pin(pinned, True)
+    assert [one.digest for one in await walk(store, 5, Sort("size"), Filter(pinned=True))] == [pinned]
+    assert len(await walk(store, 9, "newest", Filter(pinned=False))) == 39
+    await store.keep.collect(away, 0)
+    orders: list[Order] = ["newest", Sort("size")]
+    for order in orders:
+        left = await walk(store, 9, order)
+        assert {one.digest for one in everything} - {one.digest for one in left} == set(away)
+        gone = await walk(store, 1, order, Filter(trashed=True))
+        assert {one.digest for one in gone} == set(away)
+    assert not set(away) & set(await found_by(store, "tide"))
+    await store.keep.restore(away)
+    assert len(await found_by(store, "tide", 50)) == 40
 
 
 async def test_the_tools_are_known(store: Store) -> None:

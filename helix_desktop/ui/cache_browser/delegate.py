@@ -15,6 +15,7 @@ from helix_desktop.ui.theme import LIGHT, Theme
 
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
+_PIN = 12  # pixels of the pin behind a state
 _KEPT_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
@@ -59,7 +60,8 @@ class CacheDelegate(QStyledItemDelegate):
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pills = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
         self._pill_height = scaled(20)
-        self._hollow, self._accent = QColor(theme.hover), theme.accent_text
+        self._pin = theme.accent
+        self._hollow = QColor(theme.hover)
         self._fitted.clear()
 
     def paint(
@@ -78,16 +80,12 @@ class CacheDelegate(QStyledItemDelegate):
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pills[row.state], self._pill_font)
             if row.kept:
-                self._pin(painter, rect)
+                place = QRect(int(box.right()) + 4, rect.center().y() - _PIN // 2, _PIN, _PIN)
+                painter.drawPixmap(
+                    place, pixmap("pin", self._pin, _PIN, painter.device().devicePixelRatioF())
+                )
         else:
             self._text(painter, rect, text, column.look)
-
-    def _pin(self, painter: QPainter, rect: QRect) -> None:
-        """The sign of an entry that every clean-up keeps, in the margin."""
-        edge = scaled(11)
-        device = painter.device()
-        sign = pixmap("pin", self._accent, edge, device.devicePixelRatioF() if device else 1.0)
-        painter.drawPixmap(rect.left() + 4, rect.center().y() - edge // 2, sign)
 
     def _text(self, painter: QPainter, rect: QRect, text: str, look: Look) -> None:
         font, _, ink = self._faces[look]

@@ -43,7 +43,6 @@ class CacheBrowser(QWidget):
     cancel_requested = Signal()  # of the work that set_progress shows
     export_requested = Signal(str)
     forget_requested = Signal(str)
-    pin_requested = Signal(str, bool)  # digest; whether every clean-up keeps it
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
@@ -271,13 +270,7 @@ class CacheBrowser(QWidget):
         digest = self.table.current_digest()
         if digest:
             menu = row_menu(self.table, self.filter_bar, self.preview)
-            row = self.table.current_row()
-            kept = row is not None and row.kept
             menu.addSeparator()
-            menu.addAction(
-                "No longer keep in clean-ups" if kept else "Keep in every clean-up",
-                lambda: self.pin_requested.emit(digest, not kept),
-            )
             menu.addAction("Forget…", lambda: self.forget_requested.emit(digest))
             menu.popup(at)
 

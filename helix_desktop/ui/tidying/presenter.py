@@ -46,7 +46,6 @@ class Tidying(QObject):
         commands.trash.triggered.connect(lambda: start(self.show_trash(), "trash"))
         commands.forget.triggered.connect(lambda: start(self.forget(), "forget"))
         cache.forget_requested.connect(lambda digest: start(self.forget(digest), "forget"))
-        cache.pin_requested.connect(lambda digest, on: start(self._pin(digest, on), "pin"))
         window.banners.acted.connect(self._acted)
 
     def _room(self) -> Room:
@@ -160,10 +159,6 @@ class Tidying(QObject):
         if session:
             await self._stage.open_session(session)
         await self._show_change()
-
-    async def _pin(self, digest: str, on: bool) -> None:
-        await self._room().store.keep.pin(digest, on)
-        self._cache.refresh()
 
     def _acted(self, banner: str, action: str) -> None:
         if (banner, action) == (_CLEANED, _UNDO):

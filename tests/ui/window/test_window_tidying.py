@@ -300,7 +300,7 @@ async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path
         for on in (True, False):
             cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
             (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
-            words = "Keep in every clean-up" if on else "No longer keep in clean-ups"
+            words = "Pin\tP" if on else "Unpin\tP"
             (action,) = [one for one in menu.actions() if one.text() == words]
             action.trigger()
             menu.close()
