@@ -57,7 +57,10 @@ class LevelStore:
         self._backlog = Backlog()
         self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
         self.health = LevelHealth(files, self._contents, self._read)
-        self._helper = Helper(f"helix-store-pack-{files.layout.folder.name}", self._known)
+        self._helper = Helper(
+            f"helix-store-pack-{files.layout.folder.name}",
+            lambda one: files.handle.get(keys.record(one)) is not None,
+        )
         self._ended: Future[None] | None = None
         name = f"helix-store-write-{files.layout.folder.name}"
         self._writer = Writer(name, files.handle.get, _guarded(files, self._write), self._tell, self._finish)
@@ -200,9 +203,6 @@ class LevelStore:
     def _write(self, batch: Batch) -> None:
         bump_sequence(batch, self._codec)
         self._files.handle.write(batch)
-
-    def _known(self, digest: str) -> bool:
-        return self._files.handle.get(keys.record(digest)) is not None
 
     def _tell(self, told: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
         self._delivery.bring([(place, None, error) for place, error in told])

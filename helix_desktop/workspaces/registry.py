@@ -70,13 +70,9 @@ class Registry:
                 )
             )
 
-    def listed(self) -> list[WorkspaceRecord]:
-        """The workspaces that stand in the list."""
-        return [record for record in self._records.values() if record.listed]
-
-    def known(self) -> list[WorkspaceRecord]:
-        """All workspaces, also those that were taken off the list."""
-        return list(self._records.values())
+    def listed(self, removed: bool = False) -> list[WorkspaceRecord]:
+        """The workspaces that stand in the list, or also those that were taken off it."""
+        return [record for record in self._records.values() if record.listed or removed]
 
     def get(self, identity: str) -> WorkspaceRecord:
         """One workspace. Raises WorkspaceMissing."""
@@ -170,14 +166,7 @@ class Registry:
                 "Try again; if it stays so, end the other Helix Desktop.",
             ) from error
         except OSError as error:
-            raise self._not_saved("The list of workspaces", error) from error
-
-    def _not_saved(self, what: str, error: OSError) -> HelixError:
-        return HelixError(
-            f"{what} was not saved; it is as it was.",
-            f"{error.strerror or error}.",
-            f"Free some room on the disk, or make {self._folder} writable, and try again.",
-        )
+            raise _not_saved("The list of workspaces", self._folder, error) from error
 
     def _keep(self, record: WorkspaceRecord) -> WorkspaceRecord:
         place = self._make_place(record.id)
@@ -214,7 +203,7 @@ class Registry:
         try:
             self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
         except OSError as error:
-            raise self._not_saved("The policy", error) from error
+            raise _not_saved("The policy", self._folder, error) from error
 
 
 class SavedRules:
@@ -247,6 +236,14 @@ class SavedRules:
         """Forget a rule."""
         saved = self._registry.get(self._identity).rules
         self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
+
+
+def _not_saved(what: str, folder: Path, error: OSError) -> HelixError:
+    return HelixError(
+        f"{what} was not saved; it is as it was.",
+        f"{error.strerror or error}.",
+        f"Free some room on the disk, or make {folder} writable, and try again.",
+    )
 
 
 def _is_identity(name: str) -> bool:
