@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Protocol
 
-from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import (
+    EVERYTHING,
+    Content,
+    Entry,
+    Filter,
+    Found,
+    HandoverHit,
+    Order,
+    Page,
+    SessionSummary,
+    StoreTotals,
+)
 from helix_desktop.context.damage import Checked, Mending
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import Recorded
@@ -193,9 +204,44 @@ class Store(Protocol):
         ...
 
     async def page(
-        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
+        self,
+        cursor: str = "",
+        limit: int = 200,
+        order: Order = "newest",
+        prefix: str = "",
+        wanted: Filter = EVERYTHING,
     ) -> Page:
-        """Entries by time of creation, or (with a prefix) by digest, from a cursor on."""
+        """Entries that pass a filter, in an order or (with a prefix) by digest, from a cursor on.
+
+        Raises ValueError for the cursor of another order.
+        """
+        ...
+
+    async def digests(self, order: Order = "newest", wanted: Filter = EVERYTHING) -> bytes:
+        """The digests of all entries that pass, in order: 32 bytes each, joined."""
+        ...
+
+    async def tools(self) -> tuple[str, ...]:
+        """The tools by whose name something is stored, in order."""
+        ...
+
+    async def search(
+        self,
+        query: str,
+        wanted: Filter = EVERYTHING,
+        limit: int = 20,
+        cursor: str = "",
+        going: Callable[[int], bool] = lambda _: True,
+    ) -> Found:
+        """The newest contents that hold all words of a query, from a cursor on; each was read to see them.
+
+        It ends at `limit` hits or when `going`, asked with the size of the next content, says no. Raises
+        InputUnusable for a query without words, ValueError for what is no cursor.
+        """
+        ...
+
+    async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
+        """The newest handovers that hold all words of a query. Raises InputUnusable."""
         ...
 
     async def totals(self) -> StoreTotals:

@@ -42,7 +42,7 @@ def _untold(done: int, total: int) -> None:
 
 async def preview_everywhere(kept: Kept, room: Room, wanted: Wanted, told: Told = _untold) -> Finds:
     """Where it stands, in the store and beside it; changes nothing. Raises InputUnusable."""
-    redaction = Redaction(wanted, 0)
+    redaction = Redaction(wanted, room.clock())
     finds = await room.store.forgetting.preview(wanted, told)
     return await _with_beside(kept, room.id, redaction, finds)
 

@@ -6,8 +6,22 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.context.sighting import Sighting
+
 ContentKind = Literal["output", "index", "argument"]
-Order = Literal["newest", "oldest"]
+SortColumn = Literal[
+    "created", "used", "size", "stored", "tokens", "tool", "target", "line", "recalls", "references", "digest"
+]
+
+
+class Sort(msgspec.Struct, frozen=True):
+    """An order of entries: equal ones follow newest first when descending, oldest first otherwise."""
+
+    column: SortColumn
+    descending: bool = False
+
+
+Order = Literal["newest", "oldest"] | Sort
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -25,7 +39,7 @@ class Content(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True):
     """A stored content without its bytes; sizes in bytes, times in milliseconds since 1970.
 
-    `trashed` is when it went to the trash; 0: it did not.
+    `session` is the one that stored it first; `trashed` is when it went to the trash; 0: it did not.
     """
 
     digest: str
@@ -50,6 +64,59 @@ class Page(msgspec.Struct, frozen=True):
 
     entries: tuple[Entry, ...]
     cursor: str = ""
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which entries are listed or searched; as it is made, all pass but those in the trash.
+
+    `target` is a part of the target, whatever its case; `besides` are tools left out. Sizes are in bytes,
+    times in milliseconds since 1970, ends included. None: both answers pass.
+    """
+
+    prefix: str = ""
+    tool: str = ""
+    besides: tuple[str, ...] = ()
+    kinds: tuple[ContentKind, ...] = ()
+    session: str = ""
+    target: str = ""
+    least_size: int = 0
+    most_size: int | None = None
+    since: int = 0
+    until: int | None = None
+    unused: bool = False
+    orphan: bool = False
+    pinned: bool | None = None
+    trashed: bool | None = False
+
+
+EVERYTHING = Filter()
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A content that holds the words of a search; `cursor` goes on behind it."""
+
+    entry: Entry
+    sighting: Sighting
+    cursor: str
+
+
+class HandoverHit(msgspec.Struct, frozen=True):
+    """A handover that holds the words of a search: session, seq of its event, and where they stand."""
+
+    session: str
+    seq: int
+    sighting: Sighting
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a search found, newest first, and the cursor to go on from (empty: all was searched).
+
+    `unreadable` counts the damaged contents that were skipped.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    cursor: str = ""
+    unreadable: int = 0
 
 
 class StoreTotals(msgspec.Struct, frozen=True):

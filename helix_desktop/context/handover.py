@@ -42,6 +42,12 @@ def render(handover: HandoverMade, user_texts: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
+def said_in(handover: HandoverMade) -> str:
+    """What a handover says, as it is searched: its sections and its ledger."""
+    said = [section_text(section, marked=False) for section in handover.sections]
+    return "\n".join([*said, handover.ledger])
+
+
 def section_text(section: Section, marked: bool = True) -> str:
     """A section with its heading; `marked` says whether sentences without sources are marked."""
     lines = [_line(bullet, marked) for bullet in section.bullets]

@@ -42,7 +42,7 @@ class Shape(Generic[T]):
         """The value that was written as `payload`. Raises RowDamaged."""
         try:
             return self._json.decode(payload) if json else self._msgpack.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RowDamaged(f"the row's content is not understood ({error})") from error
 
 

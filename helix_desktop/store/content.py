@@ -52,11 +52,11 @@ class Contents:
         """The slow work on a content, which another thread may begin before it is staged."""
         return Packing(content, self._codec, WHOLE if len(content.data) <= WHOLE else CHUNK)
 
-    def stage(self, batch: Batch, content: Content, at: int) -> Growth:
+    def stage(self, batch: Batch, content: Content, at: int, session: str = "") -> Growth:
         """Put a content's rows into the batch, unless it is stored already and sound. Raises ValueError."""
-        return self.stage_packed(batch, self.packing(content), at)
+        return self.stage_packed(batch, self.packing(content), at, session)
 
-    def stage_packed(self, batch: Batch, packing: Packing, at: int) -> Growth:
+    def stage_packed(self, batch: Batch, packing: Packing, at: int, session: str = "") -> Growth:
         """The same for a content whose packing another thread may have begun. Raises ValueError."""
         content = packing.content
         digest = content.digest
@@ -81,7 +81,7 @@ class Contents:
             write_record(batch, self._codec, digest, healed)
             growth = Growth(stored_size=stored_size - old.stored_size)
         else:
-            fresh = record_of(content, stored_size, created)
+            fresh = record_of(content, stored_size, created, session)
             named = not known or buried is not None
             write_record(batch, self._codec, digest, self._counted(digest, fresh) if named else fresh)
             if buried is not None:

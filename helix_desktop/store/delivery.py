@@ -27,6 +27,10 @@ class Delivery:
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(_settle, outcomes)
 
+    def tell(self, told: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
+        """Say, from any thread, that something is done, or why it is not."""
+        self.bring([(place, None, error) for place, error in told])
+
 
 def _settle(outcomes: Sequence[Outcome]) -> None:
     for place, result, error in outcomes:

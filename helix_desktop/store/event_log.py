@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container, Sequence
 
 import msgspec
@@ -14,6 +15,8 @@ from helix_desktop.store.commit import check_continues, check_held
 from helix_desktop.store.handle import View
 from helix_desktop.store.record import Record, change_record
 from helix_desktop.store.tombstone import is_forgotten
+
+_log = logging.getLogger(__name__)
 
 EVENT = Shape(Recorded)
 _SEQ = Shape(int)
@@ -74,6 +77,20 @@ def _released(record: Record) -> Record:
 
 def _referred(record: Record) -> Record:
     return msgspec.structs.replace(record, references=record.references + 1, trashed=0)
+
+
+def read_handovers(view: View, codec: Codec) -> list[tuple[str, Recorded]]:
+    """Every handover with its session. A damaged one is left out: it must not hide the others."""
+    found: list[tuple[str, Recorded]] = []
+    for key, _ in view.scan(keys.HANDOVERS):
+        session, seq = keys.handover_session(key), keys.seq_in(key)
+        row = view.get(keys.event(session, seq))
+        try:
+            if row is not None:
+                found.append((session, codec.unseal(keys.event(session, seq), row, EVENT)))
+        except RowDamaged as error:
+            _log.warning("Event %d of session %s is damaged: %s", seq, session, error)
+    return found
 
 
 def read_events(view: View, codec: Codec, session: str) -> list[Recorded]:

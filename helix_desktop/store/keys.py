@@ -14,6 +14,7 @@ order.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from helix_desktop.context.digest import HEX_DIGITS, is_digest, is_prefix
 
@@ -27,7 +28,9 @@ EVENTS = (b"e", b"f")
 REFERENCES = (b"r", b"s")
 RECORDS = (b"m", b"n")
 NEWEST = (b"t", b"u")
+NEWEST_BYTES = 1 + 8 + DIGEST_BYTES  # of a key of the index by time
 SUMMARIES = (b"s", b"t")
+HANDOVERS = (b"h", b"i")
 LAST_EVENTS = (b"!last\0", b"!last\1")
 DRAFTS = (b"d", b"e")
 
@@ -45,6 +48,7 @@ Span = tuple[bytes, bytes]
 """A range of keys: from the first one on, up to but without the second."""
 
 
+@lru_cache(maxsize=64)  # a put asks for the same few digests ten times
 def raw(digest: str) -> bytes:
     """A full digest as 32 bytes. Raises ValueError when it is none."""
     if not is_digest(digest):
@@ -70,6 +74,16 @@ def record(digest: str) -> bytes:
 def newest(created: int, digest: str) -> bytes:
     """Where a record lies in the index by time; `created` in milliseconds since 1970."""
     return b"t" + _NUMBER.pack(_LAST_TIME - created) + raw(digest)
+
+
+def newest_from(created: int, start: bytes) -> bytes:
+    """Where the records of a millisecond whose digests begin with `start` begin in the index by time."""
+    return b"t" + _NUMBER.pack(_LAST_TIME - created) + start
+
+
+def created_in(key: bytes) -> int:
+    """The time of creation in a key of the index by time, in milliseconds since 1970."""
+    return _LAST_TIME - int(_NUMBER.unpack(key[1:9])[0])
 
 
 def digest_in(key: bytes) -> str:
@@ -130,6 +144,11 @@ def events_of(session: str) -> Span:
 def seq_in(key: bytes) -> int:
     """The seq at the end of an event, handover or reference key."""
     return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
+
+
+def handover_session(key: bytes) -> str:
+    """The session in a handover key."""
+    return key[1 : -1 - _NUMBER.size].decode()
 
 
 def handover(session: str, seq: int) -> bytes:

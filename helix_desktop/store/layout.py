@@ -6,6 +6,7 @@ doubt        damage was met: mend     kept/1/ ...   damaged databases as they we
                                       former/       the LevelDB before a migration
 untold       a mending's report that nobody was told yet
 clean        sequence, ends of logs and files at the last close: less than that means that something was lost
+search.db    the index for searching and sorting: made of db/, and made again whenever it is missing
 """
 
 from __future__ import annotations
@@ -90,6 +91,11 @@ class Layout:
     def notes(self) -> MendNotes:
         """What is known of damage."""
         return MendNotes(self.folder)
+
+    @property
+    def search(self) -> Path:
+        """The index for searching and sorting."""
+        return self.folder / "search.db"
 
     def make(self) -> None:
         """Make the folders. Raises DataDirUnusable."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
-from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
 from helix_desktop.context.errors import ContentDamaged, StoreError
 from helix_desktop.context.event import Recorded
@@ -26,30 +26,39 @@ from helix_desktop.store.forget import LevelForgetting
 from helix_desktop.store.handle import View
 from helix_desktop.store.health import LevelHealth
 from helix_desktop.store.keep import LevelKeeper
-from helix_desktop.store.listing import read_page, read_sessions
+from helix_desktop.store.level_finder import LevelFinder
+from helix_desktop.store.listing import read_sessions
 from helix_desktop.store.opening import Files, open_files
 from helix_desktop.store.packing import Helper, Packing
-from helix_desktop.store.paging import stretch
 from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.readers import Readers
 from helix_desktop.store.record import read_record
 from helix_desktop.store.scouring import finish_scouring
+from helix_desktop.store.search_thread import SearchThread
+from helix_desktop.store.search_work import Work
 from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
+
+INDEX_AFTER_S = 0.5  # seconds without a commit or a question, after which texts are indexed
 
 T = TypeVar("T")
 
 
-class LevelStore:
+class LevelStore(LevelFinder):
     """One workspace's durable memory, for one event loop. Made by `open`; must be closed."""
 
-    def __init__(self, files: Files, readers: Readers, delivery: Delivery, clock: Clock) -> None:
+    def __init__(
+        self, files: Files, readers: Readers, delivery: Delivery, clock: Clock, index_after: float | None
+    ) -> None:
+        folder = files.layout.folder.name
+        contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        work = Work(files.layout.search, files.handle, files.codec, contents)
+        super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", work, index_after))
         self._files = files
         self._delivery = delivery
         self._readers = readers
         self._clock = clock
-        self._codec = files.codec
-        self._contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+        self._contents = contents
         self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
         self.forgetting = LevelForgetting(
             *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
@@ -58,18 +67,23 @@ class LevelStore:
         self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
         self.health = LevelHealth(files, self._contents, self._read)
         self._helper = Helper(
-            f"helix-store-pack-{files.layout.folder.name}",
-            lambda one: files.handle.get(keys.record(one)) is not None,
+            f"helix-store-pack-{folder}",
+            lambda digest: files.handle.get(keys.record(digest)) is not None,
         )
         self._ended: Future[None] | None = None
-        name = f"helix-store-write-{files.layout.folder.name}"
-        self._writer = Writer(name, files.handle.get, _guarded(files, self._write), self._tell, self._finish)
+        name = f"helix-store-write-{folder}"
+        self._writer = Writer(
+            name, files.handle.get, _guarded(files, self._write), delivery.tell, self._finish
+        )
 
     @classmethod
-    async def open(cls, folder: Path, workspace: str, clock: Clock = now) -> Self:
+    async def open(
+        cls, folder: Path, workspace: str, clock: Clock = now, *, index_after: float | None = INDEX_AFTER_S
+    ) -> Self:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
         A damaged one is mended as far as it can be: `health` says what became of it.
+        Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
         readers = Readers(f"helix-store-read-{folder.name}")
@@ -81,7 +95,7 @@ class LevelStore:
             opening.add_done_callback(_abandon)
             readers.end(wait=False)
             raise
-        return cls(files, readers, Delivery(asyncio.get_running_loop()), clock)
+        return cls(files, readers, Delivery(asyncio.get_running_loop()), clock, index_after)
 
     async def commit(
         self,
@@ -143,13 +157,6 @@ class LevelStore:
         """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
         return await self._read(lambda view: find(view, prefix, limit))
 
-    async def page(
-        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
-    ) -> Page:
-        """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
-        asked = stretch(cursor, limit, order, prefix)
-        return await self._read(lambda view: read_page(view, self._codec, asked, limit))
-
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""
         return await self._read(lambda view: read_totals(view.get, self._codec))
@@ -203,13 +210,12 @@ class LevelStore:
     def _write(self, batch: Batch) -> None:
         bump_sequence(batch, self._codec)
         self._files.handle.write(batch)
-
-    def _tell(self, told: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
-        self._delivery.bring([(place, None, error) for place, error in told])
+        self._index.changed(batch)
 
     def _finish(self) -> None:
         # On the writer's thread: reads that were asked before the close are answered first.
         self._readers.end()
+        self._index.close()
         self._helper.end()
         self._files.close()
 

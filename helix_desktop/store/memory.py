@@ -7,29 +7,28 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
+from helix_desktop.store.memory_finder import MemoryFinder
 from helix_desktop.store.memory_forget import MemoryForgetting
 from helix_desktop.store.memory_health import MemoryHealth
 from helix_desktop.store.memory_keep import Held, MemoryKeeper
-from helix_desktop.store.paging import cursor_after, stretch
 from helix_desktop.store.tombstone import Tombstone
 
 
-class MemoryStore:
+class MemoryStore(MemoryFinder):
     """One workspace's memory while the process lives. Nothing is compressed: `stored_size` equals `size`."""
 
     def __init__(self, clock: Clock = now) -> None:
+        super().__init__()
         self._clock = clock
         self._closed = False
         self._bytes: dict[str, bytes] = {}
-        self._entries: dict[str, Entry] = {}
-        self._logs: dict[str, list[Recorded]] = {}
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, str] = {}
         self.health = MemoryHealth(self._bytes, self._check_open)
@@ -52,7 +51,7 @@ class MemoryStore:
         made.check()
         self._check(made)
         for content in made.contents:
-            await self._take(content, made.at)
+            await self._take(content, made.at, session)
         for recorded in made.events:
             self._logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
@@ -96,22 +95,6 @@ class MemoryStore:
         self._check_open()
         return self._find(prefix, limit)
 
-    async def page(
-        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
-    ) -> Page:
-        """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
-        self._check_open()
-        asked = stretch(cursor, limit, order, prefix)
-        held = (
-            keys.record(one) if prefix else keys.newest(self._entries[one].created, one)
-            for one, entry in self._entries.items()
-            if not entry.trashed
-        )
-        left = _within(sorted(held), asked.span)
-        shown = (left[::-1] if asked.backwards else left)[:limit]
-        entries = tuple(self._entries[keys.digest_in(key)] for key in shown)
-        return Page(entries, cursor_after(shown[-1]) if len(shown) < len(left) else "")
-
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""
         self._check_open()
@@ -134,14 +117,14 @@ class MemoryStore:
         """Calls after it raise StoreClosed. Idempotent."""
         self._closed = True
 
-    async def _take(self, content: Content, at: int) -> None:
+    async def _take(self, content: Content, at: int, session: str) -> None:
         digest = content.digest
         known = self._entries.get(digest)
         if known is not None and comes_alive(known.references, known.trashed, known.last_used, at):
             self._change(digest, trashed=0, last_used=at)
         elif known is None and not self._is_buried(digest):
             self._bytes[digest] = content.data
-            self._entries[digest] = _entry(content, at)
+            self._entries[digest] = _entry(content, at, session)
             if self._buried.pop(digest, None):
                 self._change(digest, references=len(await self.keep.references(digest)))
 
@@ -185,7 +168,7 @@ def _within(held: list[bytes], span: keys.Span) -> list[bytes]:
     return held[bisect_left(held, span[0]) : bisect_left(held, span[1])]
 
 
-def _entry(content: Content, at: int) -> Entry:
+def _entry(content: Content, at: int, session: str) -> Entry:
     return Entry(
         content.digest,
         len(content.data),
@@ -197,4 +180,5 @@ def _entry(content: Content, at: int) -> Entry:
         content.kind,
         at,
         at,
+        session=session,
     )

@@ -62,37 +62,57 @@ class Packed(NamedTuple):
 
 
 class Packing:
-    """One content's digest, and its bytes as they will be stored, in pieces of at most `piece` bytes."""
+    """One content's digest, and its bytes as they will be stored, in pieces of at most `piece` bytes.
 
-    def __init__(self, content: Content, codec: Codec, piece: int) -> None:
+    From `worth` bytes on, another thread may help.
+    """
+
+    __slots__ = ("_codec", "_digest", "_piece", "_pieces", "content")
+
+    def __init__(self, content: Content, codec: Codec, piece: int, worth: int = _WORTH) -> None:
         self.content = content
-        data = content.data
-        self._digest = Once(partial(digest_of, data))
-        starts = range(0, len(data), piece) if len(data) > piece else (0,)
-        self._pieces = deque(Once(partial(_pack, codec, data, start, piece)) for start in starts)
+        self._codec, self._piece = codec, piece
+        self._digest: Once[str] | None = None
+        self._pieces: deque[Once[Packed]] = deque()
+        if len(content.data) >= worth:
+            self._digest = Once(partial(digest_of, content.data))
+            self._pieces.extend(Once(partial(self._pack, start)) for start in self._starts())
+
+    @property
+    def shared(self) -> bool:
+        """Whether another thread may help."""
+        return self._digest is not None
 
     def digest(self) -> str:
         """The digest that the bytes have."""
-        return self._digest.result()
+        return digest_of(self.content.data) if self._digest is None else self._digest.result()
 
     def take(self) -> Iterator[Packed]:
         """The bytes as they will be stored, in order; once, so that each is let go as soon as it is used."""
+        if self._digest is None:
+            yield from map(self._pack, self._starts())
         while self._pieces:
             yield self._pieces.popleft().result()
 
     def help(self, known: Callable[[str], bool]) -> None:
         """Do of it what nobody has begun; what is `known` to be stored needs no packing, only its digest."""
+        if self._digest is None:
+            return
         self._digest.begin()
         if not known(self.content.digest):
             with suppress(IndexError):  # the writer takes from the other end
                 for number in range(len(self._pieces)):
                     self._pieces[-1 - number].begin()
 
+    def _starts(self) -> Sequence[int]:
+        length = len(self.content.data)
+        return range(0, length, self._piece) if length > self._piece else (0,)
 
-def _pack(codec: Codec, data: bytes, start: int, size: int) -> Packed:
-    part = data if len(data) <= size else data[start : start + size]
-    packed = codec.compress(part)
-    return Packed(False, len(part), part) if packed is None else Packed(True, len(part), packed)
+    def _pack(self, start: int) -> Packed:
+        data = self.content.data
+        part = data if len(data) <= self._piece else data[start : start + self._piece]
+        packed = self._codec.compress(part)
+        return Packed(False, len(part), part) if packed is None else Packed(True, len(part), packed)
 
 
 class Helper:
@@ -105,7 +125,7 @@ class Helper:
 
     def help(self, packings: Sequence[Packing]) -> None:
         """Begin with the last of those that are large enough to be worth it."""
-        large = [one for one in packings if len(one.content.data) >= _WORTH]
+        large = [one for one in packings if one.shared]
         if large:
             self._thread.submit(self._help, large)
 

@@ -58,8 +58,8 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
 RECORD = Shape(Record)
 
 
-def record_of(content: Content, stored_size: int, at: int) -> Record:
-    """The record of a content stored for the first time, at `at` milliseconds since 1970."""
+def record_of(content: Content, stored_size: int, at: int, session: str) -> Record:
+    """The record of a content stored for the first time, by `session` at `at` milliseconds since 1970."""
     return Record(
         at,
         at,
@@ -70,6 +70,7 @@ def record_of(content: Content, stored_size: int, at: int) -> Record:
         content.target,
         content.first_line,
         content.kind,
+        session=session,
     )
 
 

@@ -18,6 +18,7 @@ from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.layout import Layout
+from helix_desktop.store.search_db import remove
 
 _SLICE = 4 * 1024 * 1024  # bytes per synced write
 _SPARE = 16 * 1024 * 1024  # room that must be left, in bytes
@@ -49,11 +50,12 @@ def finish_scouring(handle: Handle, layout: Layout) -> None:
     if handle.get(keys.SCOUR) is None:
         return
     try:
+        remove(layout.search)
         scour(handle, layout)
         batch = Batch(handle.get)
         batch.delete(keys.SCOUR)
         handle.write(batch)
-    except (StoreWriteFailed, RowDamaged) as error:
+    except (StoreWriteFailed, RowDamaged, OSError) as error:
         _log.warning("Files that may hold what was forgotten could not be rewritten: %s", error)
 
 

@@ -28,7 +28,7 @@ def stage_commit(
 
     Raises ValueError when what is stored does not allow it.
     """
-    grown = [contents.stage_packed(batch, packing, commit.at) for packing in packings]
+    grown = [contents.stage_packed(batch, packing, commit.at, commit.session) for packing in packings]
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
         check_held(digest, is_known(batch, codec, digest), "a recall")

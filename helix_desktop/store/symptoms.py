@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile
 from pathlib import Path
 
 from helix_desktop.store.codec import Codec
@@ -53,14 +54,12 @@ def only_tail(db: Path, codec: Codec) -> Path | None:
     listed = read_current(db)
     if listed is None or not listed.sound or listed.missing(db):
         return None
-    logs = sorted(db.glob("*.log"))
-    damaged = [path for path in logs if not all(one.sound for one in read_log(path.read_bytes()))]
-    if damaged != logs[-1:]:
+    *before, last = sorted(db.glob("*.log"))
+    if any(not one.sound for path in before for one in read_log(path.read_bytes())):
         return None
-    records = list(read_log(damaged[0].read_bytes()))
-    first = next(number for number, one in enumerate(records) if not one.sound)
-    rows = [row for one in records[first:] for row in read_batch(one.payload)]
-    return None if any(is_sound(codec, key, row) for key, row, _ in rows) else damaged[0]
+    behind = dropwhile(lambda one: one.sound, read_log(last.read_bytes()))
+    rows = (row for one in behind for row in read_batch(one.payload))
+    return None if any(is_sound(codec, key, row) for key, row, _ in rows) else last
 
 
 def _size(path: Path) -> int:

@@ -12,8 +12,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from helix_desktop.context.content import Entry, StoreTotals
-from helix_desktop.context.content import Page as EntryPage
+from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, StoreTotals
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import ContentForgotten, StoreError, ToolError
 from helix_desktop.context.image import LARGEST, image_of
@@ -46,8 +45,19 @@ class Cache(Protocol):
         """The digests that begin with `prefix`, in order."""
         ...
 
-    async def page(self, cursor: str = "", limit: int = 200) -> EntryPage:
-        """Entries, newest first, from a cursor on. Raises ValueError for what is no cursor, StoreError."""
+    async def search(
+        self,
+        query: str,
+        wanted: Filter = EVERYTHING,
+        limit: int = 20,
+        cursor: str = "",
+        going: Callable[[int], bool] = lambda _: True,
+    ) -> Found:
+        """The newest contents that hold all words. Raises StoreError, InputUnusable, ValueError."""
+        ...
+
+    async def tools(self) -> tuple[str, ...]:
+        """The tools by whose name something is stored. Raises StoreError."""
         ...
 
     async def totals(self) -> StoreTotals:

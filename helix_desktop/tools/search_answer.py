@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import size_text
+from helix_desktop.context.sighting import Sighting, Spot
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.tools.sighting import Sighting, Spot
 
 _NAMED = 100  # characters of a hit's tool and target that are shown
 _ECHO = 80  # characters of the agent's own words that are said back
 _MOST_TOOLS = 12
 
 
-@dataclass
-class Tally:
-    """What a call has done so far; `before` entries were looked at by the calls that it goes on from."""
+@dataclass(frozen=True)
+class Answer:
+    """What a call found; `older` says that it went on from another, `cursor` that there is more to look at.
+
+    `tools` are those that a search among the outputs of one tool could have named instead.
+    """
 
     query: str
     tool: str
-    before: int
-    looked: int = 0
-    searched: int = 0
-    unreadable: int = 0
-    hits: list[str] = field(default_factory=list)
-    tools: set[str] = field(default_factory=set)
-    cursor: str = ""
+    older: bool
+    hits: Sequence[str]
+    unreadable: int
+    tools: Sequence[str]
+    cursor: str
 
-    @property
-    def passed(self) -> int:
-        """The entries looked at in all."""
-        return self.before + self.looked
-
-    def answer(self, total: int) -> str:
+    def text(self, total: int) -> str:
         """The whole answer, when so many entries are stored."""
         return "\n".join([self._head(), *self.hits, self._foot(total)]) + "\n"
 
@@ -43,27 +40,20 @@ class Tally:
         return f"{_counted(hits, 'hit')} for {asked}:" if hits else f"Nothing found for {asked}."
 
     def _foot(self, total: int) -> str:
-        if not self.looked:
-            return f"Nothing {'older' if self.before else 'at all'} is stored in this workspace."
-        said = [self._share(total)]
-        if self.tool and not self.searched and self.tools:
-            said.append(f"Tools seen: {', '.join(sorted(self.tools)[:_MOST_TOOLS])}.")
+        if not total:
+            return "Nothing at all is stored in this workspace."
+        what = f"outputs of {_quoted(self.tool)}" if self.tool else "outputs"
+        older = "older " if self.older else ""
         if self.cursor:
-            left = max(0, total - self.passed)
-            said.append(f"{left:,} not looked at; to go on: cursor={self.cursor!r}.")
+            said = [f"There are {what} still to be searched; to go on: cursor={self.cursor!r}."]
+        else:
+            said = [f"All {older}{what} were searched, newest first, among {total:,} entries."]
+        if self.unreadable:
+            said.append(f"{self.unreadable:,} skipped as damaged.")
+        if self.tool and self.tool not in self.tools and self.tools:
+            known = [revealed_name(tool)[:_NAMED] for tool in self.tools[:_MOST_TOOLS] if tool]
+            said.append(f"There are outputs of {', '.join(known)}.")
         return " ".join(said)
-
-    def _share(self, total: int) -> str:
-        """What was searched, and what was not for which reason."""
-        said = [
-            f"Looked at entries {self.before + 1:,}-{self.passed:,} of {total:,}, newest first",
-            f"{self.searched:,} searched",
-        ]
-        out = self.looked - self.searched - self.unreadable
-        others = "other tools, " if self.tool else ""
-        said += [f"{out:,} left out ({others}indexes, answers of this search)"] if out else []
-        said += [f"{self.unreadable:,} skipped as damaged"] if self.unreadable else []
-        return f"{said[0]}: {', '.join(said[1:])}."
 
 
 def hit_lines(entry: Entry, sighting: Sighting) -> list[str]:

@@ -46,6 +46,9 @@ class Shell(QObject):
         cards = ToolCards(self.work, self.history, intents)
         for wanted in (cards.session_wanted, self.work.session_wanted):
             wanted.connect(lambda session: intents.start(self.open_session(session), "open session"))
+        screens.cache.handover_requested.connect(
+            lambda session, seq: intents.start(self.show_handover(session, seq), "show handover")
+        )
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}
@@ -187,6 +190,12 @@ class Shell(QObject):
         room = self._desk.rooms.get(self.active)
         if room is not None:
             await self._show(room, session)
+
+    async def show_handover(self, session: str, seq: int) -> None:
+        """Show a handover of a session of this workspace in the timeline."""
+        if self.work.conversation is None or self.work.conversation.session.id != session:
+            await self.open_session(session)
+        self.work.reveal(seq)
 
     async def new_session(self) -> None:
         """Begin a session in this workspace, unless there is one in which nothing was said yet: open that."""

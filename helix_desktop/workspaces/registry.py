@@ -91,7 +91,7 @@ class Registry:
 
         Raises WorkspaceMissing when it is no folder, HelixError when it holds the app's own data.
         """
-        self._check_folder(path)
+        _check_folder(path, self._folder)
         with self._alone():
             return self._added(path, demo, name)
 
@@ -105,7 +105,7 @@ class Registry:
         real = _real(path)
         named = name or os.path.basename(real) or real
         record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo)
-        self._make_place(record.id)
+        _make(self.place(record.id))
         self.save_policy(record.id, Policy())  # visible from the start, to be edited by hand as well
         return self._keep(record)
 
@@ -126,7 +126,7 @@ class Registry:
 
         Raises WorkspaceMissing when that is no folder, HelixError when it is another workspace's.
         """
-        self._check_folder(path)
+        _check_folder(path, self._folder)
         record, other = self.get(identity), self.at(path)
         if other is not None and other.id != identity:
             raise HelixError(
@@ -137,19 +137,6 @@ class Registry:
         moved = record.path != _real(path)
         own = {"rules": (), "demo": False} if record.demo and moved else {}
         return self.change(identity, path=_real(path), **own)
-
-    def _check_folder(self, path: Path) -> None:
-        """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
-        if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
-            raise WorkspaceMissing(
-                f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
-            )
-        if Path(_real(path)).is_relative_to(_real(self._folder)):
-            raise HelixError(
-                f"{path} cannot be a workspace.",
-                "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
-                "Choose a folder of your own.",
-            )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -169,7 +156,8 @@ class Registry:
             raise _not_saved("The list of workspaces", self._folder, error) from error
 
     def _keep(self, record: WorkspaceRecord) -> WorkspaceRecord:
-        place = self._make_place(record.id)
+        place = self.place(record.id)
+        _make(place)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
         self._files.write(place / RECORD_FILE, fields)
         self._records[record.id] = record
@@ -178,11 +166,6 @@ class Registry:
     def place(self, identity: str) -> Path:
         """The folder of a workspace's own data."""
         return self._folder / str(uuid.UUID(identity))
-
-    def _make_place(self, identity: str) -> Path:
-        place = self.place(identity)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return place
 
     def store_folder(self, identity: str) -> Path:
         """The folder of a workspace's store."""
@@ -204,6 +187,28 @@ class Registry:
             self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
         except OSError as error:
             raise _not_saved("The policy", self._folder, error) from error
+
+
+def _check_folder(path: Path, data: Path) -> None:
+    """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
+    if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
+        raise WorkspaceMissing(
+            f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
+        )
+    if Path(_real(path)).is_relative_to(_real(data)):
+        raise HelixError(
+            f"{path} cannot be a workspace.",
+            "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
+            "Choose a folder of your own.",
+        )
+
+
+def _not_saved(what: str, folder: Path, error: OSError) -> HelixError:
+    return HelixError(
+        f"{what} was not saved; it is as it was.",
+        f"{error.strerror or error}.",
+        f"Free some room on the disk, or make {folder} writable, and try again.",
+    )
 
 
 class SavedRules:
@@ -238,12 +243,8 @@ class SavedRules:
         self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
 
 
-def _not_saved(what: str, folder: Path, error: OSError) -> HelixError:
-    return HelixError(
-        f"{what} was not saved; it is as it was.",
-        f"{error.strerror or error}.",
-        f"Free some room on the disk, or make {folder} writable, and try again.",
-    )
+def _make(place: Path) -> None:
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _is_identity(name: str) -> bool:

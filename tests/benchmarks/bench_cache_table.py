@@ -18,7 +18,7 @@ from qasync import QEventLoop
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts, style
-from helix_desktop.ui.cache_browser.rows import CacheFilter, CacheRow, CacheTotals
+from helix_desktop.ui.cache_browser.rows import CacheFilter, CacheFound, CacheRow, CacheTotals
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.theme import LIGHT
 
@@ -35,6 +35,18 @@ class Million:
     async def ids(self, wanted: CacheFilter) -> bytes:
         """All of them."""
         return self.held
+
+    async def search(self, wanted: CacheFilter, cursor: str = "") -> CacheFound:
+        """All of them."""
+        return CacheFound(self.held)
+
+    async def tools(self) -> Sequence[str]:
+        """One."""
+        return ["read_file"]
+
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """None."""
+        return []
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         """One row per digest."""

@@ -18,7 +18,8 @@ from qasync import QEventLoop
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts, style
-from helix_desktop.ui.cache_browser.rows import CacheProgress, PreviewState
+from helix_desktop.ui.cache_browser.choices import SIZES, of_tool
+from helix_desktop.ui.cache_browser.rows import CacheProgress, HandoverLink, PreviewState
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
@@ -29,6 +30,7 @@ from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.rows import RunningCard, TimelineState
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.widgets import retint
 from tests.support import panes_samples as samples
 from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
@@ -43,7 +45,7 @@ async def settle(rounds: int = 40) -> None:
 
 async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -> CacheBrowser:
     pane = CacheBrowser(scope.start, lambda: NOW_MS)
-    pane.set_theme(theme)
+    retint(pane, theme)
     pane.set_source(SampleCache([cache_row(number) for number in range(entries)]))
     pane.resize(804, 846)
     pane.show()
@@ -107,6 +109,46 @@ async def cache_no_match(scope: TaskScope, theme: Theme) -> QWidget:
     pane = await _browser(scope, theme, 40)
     pane.filter_bar.field.setText("zebra")
     await settle(150)
+    return pane
+
+
+async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
+    """A search with its lines, a handover that says the same, and filters that hold."""
+    pane = await _browser(scope, theme, 312, 0)
+    source = SampleCache([cache_row(number) for number in range(312)])
+    source.handovers = (
+        HandoverLink("s-1", 41, "Flush the stream", "Stalls came from the open fence."),
+        HandoverLink("s-2", 97, "Colours of the margin", "Kept the stream as it is."),
+    )
+    pane.set_source(source)
+    pane.filter_bar.toggle(of_tool("read_file"))
+    pane.filter_bar.toggle(SIZES[0])
+    pane.filter_bar.field.setText("stream")
+    await settle(200)
+    pane.table.choose(1)
+    row = pane.model.entry(1)
+    if row is not None:
+        pane.show_preview(PreviewState(row, CODE))
+    pane.table.setFocus()
+    await settle(100)
+    return pane
+
+
+async def cache_search_narrow(scope: TaskScope, theme: Theme) -> QWidget:
+    """The same in a small window."""
+    pane = await cache_search(scope, theme)
+    pane.resize(540, 700)
+    await settle()
+    return pane
+
+
+async def cache_sorted(scope: TaskScope, theme: Theme) -> QWidget:
+    """The largest first, in a wide window."""
+    pane = await _browser(scope, theme, 312, 3)
+    pane.resize(1440, 900)
+    pane.table.sort_requested.emit("size")
+    await settle(100)
+    pane.table.choose(3)
     return pane
 
 
@@ -203,6 +245,9 @@ SHOTS: tuple[Shot, ...] = (
     cache_binary,
     cache_empty,
     cache_no_match,
+    cache_search,
+    cache_search_narrow,
+    cache_sorted,
     timeline,
     timeline_long,
     timeline_long_narrow,

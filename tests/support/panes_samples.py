@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.cache_browser.rows import (
     CacheFilter,
+    CacheFound,
     CacheRow,
+    CacheSort,
     CacheState,
     CacheTotals,
-    passes,
+    HandoverLink,
 )
 from helix_desktop.ui.inspector.from_window import levels_of
 from helix_desktop.ui.inspector.rows import (
@@ -99,6 +103,20 @@ def cache_row(number: int) -> CacheRow:
     )
 
 
+_KEYS: dict[str, Callable[[CacheRow], Any]] = {
+    "created": lambda row: row.created,
+    "size": lambda row: row.size,
+    "target": lambda row: row.target,
+    "tool": lambda row: row.tool,
+    "saved": lambda row: row.saved,
+}
+
+
+def _holds(row: CacheRow, words: Sequence[str]) -> bool:
+    text = f"{row.tool} {row.target} {row.first_line}".lower()
+    return row.digest.startswith(words[0]) or all(word in text for word in words)
+
+
 class SampleCache:
     """A CacheSource over rows in memory; `asked` counts the fetches."""
 
@@ -106,21 +124,48 @@ class SampleCache:
         self.rows_held = list(rows)
         self.asked: list[int] = []
         self.session = {row.digest for row in rows[::2]}
+        self.part = 10_000
+        self.hits: dict[str, str] = {}
+        self.handovers: tuple[HandoverLink, ...] = ()
 
     async def ids(self, wanted: CacheFilter) -> bytes:
         """Digests that pass, in order."""
-        found = [row for row in self.rows_held if passes(row, wanted)]
+        found = [row for row in self.rows_held if wanted.state in (None, row.state)]
         if wanted.session_only:
             found = [row for row in found if row.digest in self.session]
-        if wanted.order == "oldest":
-            found.reverse()
+        narrowed = wanted.wanted
+        found = [row for row in found if narrowed.tool in ("", row.tool) and row.size >= narrowed.least_size]
+        sort = wanted.sort
+        if sort != CacheSort():
+            found.sort(key=_KEYS[sort.column], reverse=sort.descending)
         return b"".join(bytes.fromhex(row.digest) for row in found)
+
+    async def search(self, wanted: CacheFilter, cursor: str = "") -> CacheFound:
+        """What holds the words, or begins with the hash; in parts of `part` hits."""
+        words = wanted.text.lower().split()
+        ids = await self.ids(wanted)
+        held = {row.digest: row for row in self.rows_held}
+        digests = [ids[at : at + 32].hex() for at in range(0, len(ids), 32)]
+        found = [one for one in digests if _holds(held[one], words)]
+        self.hits = {one: f"12: {held[one].first_line}" for one in found}
+        end = int(cursor or "0") + self.part
+        more = str(end) if end < len(found) else ""
+        return CacheFound(b"".join(map(bytes.fromhex, found[:end])), more, self.handovers)
+
+    async def tools(self) -> Sequence[str]:
+        """The tools of the rows."""
+        return sorted({row.tool for row in self.rows_held if row.tool})
+
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """Two of them."""
+        return [("s-1", "Flush the stream"), ("s-2", "Colours of the margin")]
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         """The rows of some digests."""
         self.asked.append(len(digests))
         held = {row.digest: row for row in self.rows_held}
-        return [held[digest] for digest in digests if digest in held]
+        found = [held[digest] for digest in digests if digest in held]
+        return [replace(row, hit=self.hits.get(row.digest, "")) for row in found]
 
     async def totals(self) -> CacheTotals:
         """Counts and sizes of everything."""

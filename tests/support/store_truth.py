@@ -102,7 +102,7 @@ def check_told(report: Mending | None, missing: Missing) -> None:
         assert report.rows or report.writes
 
 
-def _damage(folder: Path, rnd: random.Random) -> str:
+def damage_one_file(folder: Path, rnd: random.Random) -> str:
     """Flip a bit of, cut, or zero a part of one of the database's files; what was done."""
     paths = [
         path for path in sorted((folder / "db").iterdir()) if path.name not in ("LOCK", "LOG", "LOG.old")
@@ -124,7 +124,7 @@ def _damage(folder: Path, rnd: random.Random) -> str:
 
 async def damage_and_compare(folder: Path, truth: Truth, rnd: random.Random) -> None:
     """Damage a closed store; assert that it says what was stored, names what is missing, and is mended."""
-    done = _damage(folder, rnd)
+    done = damage_one_file(folder, rnd)
     reports = []
     for _ in range(3):
         store = await LevelStore.open(folder, WORKSPACE)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.context.content import Entry, Page, StoreTotals
+from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, Hit, StoreTotals
 from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.sighting import look
+from helix_desktop.context.words import words_of
 from helix_desktop.tools.recall import Cache
 from helix_desktop.tools.toolbox import Toolbox
 
@@ -42,9 +44,24 @@ class MemoryCache:
         """The digests that begin with a prefix."""
         return sorted(digest for digest in self._held if digest.startswith(prefix))[:limit]
 
-    async def page(self, cursor: str = "", limit: int = 200) -> Page:
-        """The newest entries, all on one page."""
-        return Page(tuple(entry for _, entry in reversed(self._held.values())))
+    async def search(
+        self,
+        query: str,
+        wanted: Filter = EVERYTHING,
+        limit: int = 20,
+        cursor: str = "",
+        going: Callable[[int], bool] = lambda _: True,
+    ) -> Found:
+        """All contents that hold the words, newest first."""
+        hits = []
+        for data, entry in reversed(self._held.values()):
+            sighting = look(words_of(query), data, f"{entry.tool} {entry.target}", lambda: True)
+            hits += [Hit(entry, sighting, "")] if sighting else []
+        return Found(tuple(hits[:limit]))
+
+    async def tools(self) -> tuple[str, ...]:
+        """The tools that something is held of."""
+        return tuple(sorted({entry.tool for _, entry in self._held.values()}))
 
     async def totals(self) -> StoreTotals:
         """How much is held."""

@@ -81,7 +81,11 @@ SESSIONS = Call(LevelStore.sessions)
 GET = Call(LevelStore.get)
 ENTRY = Call(LevelStore.entry)
 FIND = Call(LevelStore.find)
-PAGE = Call(LevelStore.page)
+LISTED = Call(LevelStore.listed)
+LISTED_DIGESTS = Call(LevelStore.listed_digests)
+TOOLS = Call(LevelStore.tools)
+HANDOVERS = Call(LevelStore.handovers)
+INDEXED = Call(LevelStore.indexed)
 TOTALS = Call(LevelStore.totals)
 SAVE_DRAFT = Call(LevelStore.save_draft)
 DRAFT = Call(LevelStore.draft)
@@ -109,8 +113,9 @@ CHECK = Call(LevelHealth.check, _HEALTH, local=("progress",))
 CALLS: dict[str, Call[Any]] = {
     one.name: one
     for one in (
-        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, PAGE, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LISTED, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
         *(REFERENCES, NAMED, PIN, PLAN, COLLECT, TRASH, RESTORE, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
+        *(LISTED_DIGESTS, TOOLS, HANDOVERS, INDEXED),
         *(PREVIEW, CARRY_OUT, WHEN, LIFT, CHECK),
     )
 }

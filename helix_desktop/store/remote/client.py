@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from helix_desktop.context.archive import Exported, Imported, Progress
-from helix_desktop.context.content import Content, Entry, Order, Page, SessionSummary, StoreTotals
+from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.errors import StoreClosed
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import refusals
@@ -20,6 +20,7 @@ from helix_desktop.store.remote import calls
 from helix_desktop.store.remote.calls import Answer, Call
 from helix_desktop.store.remote.connection import Connection, ConnectionGone
 from helix_desktop.store.remote.faults import error_of
+from helix_desktop.store.remote.finder import RemoteFinder
 from helix_desktop.store.remote.parts import RemoteForgetting, RemoteHealth, RemoteKeeper
 from helix_desktop.store.remote.wire import REQUEST_CAP, FrameRefused
 
@@ -29,7 +30,7 @@ _LONG_S = 3600.0  # for what looks through the whole store
 T = TypeVar("T")
 
 
-class RemoteStore:
+class RemoteStore(RemoteFinder):
     """The store port, answered by the process that owns the store. Made by `join`; must be closed."""
 
     def __init__(self, connection: Connection, owner_pid: int) -> None:
@@ -85,12 +86,6 @@ class RemoteStore:
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
         return await self._ask(calls.FIND, prefix, limit)
-
-    async def page(
-        self, cursor: str = "", limit: int = 200, order: Order = "newest", prefix: str = ""
-    ) -> Page:
-        """Entries by time of creation, or (with a prefix) by digest, from a cursor on. Raises ValueError."""
-        return await self._ask(calls.PAGE, cursor, limit, order, prefix)
 
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""

@@ -13,7 +13,7 @@ from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.event import Recorded
 from helix_desktop.store.archive.transfer import export_store, import_store, silent
 from helix_desktop.store.commit import Clock, now
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb import INDEX_AFTER_S, LevelStore
 from helix_desktop.store.remote.address import LOOPBACK
 from helix_desktop.store.remote.calls import CARRY_OUT, COMMIT, EXPORT, IMPORT, TRASH_SESSION, Call
 from helix_desktop.store.remote.leases import Holds, Leases
@@ -29,9 +29,17 @@ class SharedStore(LevelStore):
     _server: StoreServer | None = None
 
     @classmethod
-    async def open(cls, folder: Path, workspace: str, clock: Clock = now, loopback: bool = LOOPBACK) -> Self:
+    async def open(
+        cls,
+        folder: Path,
+        workspace: str,
+        clock: Clock = now,
+        loopback: bool = LOOPBACK,
+        *,
+        index_after: float | None = INDEX_AFTER_S,
+    ) -> Self:
         """Open a store as LevelStore does, and listen for other processes."""
-        store = await super().open(folder, workspace, clock)
+        store = await super().open(folder, workspace, clock, index_after=index_after)
         store._leases = Leases()
         server = StoreServer(folder, workspace, store)
         try:

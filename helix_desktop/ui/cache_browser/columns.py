@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.digest import size_text
-from helix_desktop.ui.cache_browser.rows import CacheRow, short_digest
+from helix_desktop.ui.cache_browser.rows import CacheColumn, CacheRow, short_digest
 from helix_desktop.ui.elements import when_text
 from helix_desktop.ui.figures import tokens_text
 
@@ -41,12 +41,22 @@ class Column:
     stretch: int = 0
     tip: str = ""
 
+    @property
+    def sorts_by(self) -> CacheColumn:
+        """What a click on its head sorts by."""
+        return "references" if self.key == "refs" else self.key
+
+    @property
+    def largest_first(self) -> bool:
+        """Whether the first click on its head puts the greatest first."""
+        return self.look in ("number", "muted", "pill")
+
 
 COLUMNS: tuple[Column, ...] = (
     Column("state", "State", 112, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
     Column("tool", "Tool", 108, 3, "text", lambda row, _: row.tool),
     Column("target", "Target", 160, 0, "path", lambda row, _: row.target, stretch=3),
-    Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.first_line, stretch=4),
+    Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.hit or row.first_line, stretch=4),
     Column("size", "Size", 72, 1, "number", lambda row, _: size_text(row.size)),
     Column("tokens", "Tokens", 66, 4, "number", lambda row, _: tokens_text(row.tokens)),
     Column(
@@ -60,15 +70,27 @@ COLUMNS: tuple[Column, ...] = (
     Column("digest", "SHA-256", 166, 2, "mono", lambda row, _: short_digest(row.digest)),
 )  # fmt: skip
 
+NUMBERED: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}
+_FOUND_PX = 300  # that the line of a hit wants at 100 %
+_SEARCHED_DIGEST = 7  # rank of the hash while somebody is searching: words were asked for, not a hash
 NUMBER_OF: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
 
 
-def fitting(width: int, scale: float = 1.0) -> frozenset[ColumnKey]:
-    """The columns that fit `width` pixels: the least important leave until the rest has room."""
+def fitting(width: int, scale: float = 1.0, searching: bool = False) -> frozenset[ColumnKey]:
+    """The columns that fit `width` pixels: the least important leave until the rest has room.
+
+    While somebody is searching, the line that was found stays, and has more room.
+    """
     shown = list(COLUMNS)
-    while sum(column.width for column in shown) * scale > width:
-        last = max(shown, key=lambda column: column.rank)
-        if last.rank == 0:
+    more = _FOUND_PX - NUMBERED["line"].width if searching else 0
+
+    def rank(column: Column) -> int:
+        ranks = {"line": 0, "digest": _SEARCHED_DIGEST} if searching else {}
+        return ranks.get(column.key, column.rank)
+
+    while (sum(column.width for column in shown) + more) * scale > width:
+        last = max(shown, key=rank)
+        if rank(last) == 0:
             break
         shown.remove(last)
     return frozenset(column.key for column in shown)

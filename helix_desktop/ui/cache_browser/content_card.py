@@ -27,6 +27,7 @@ class ContentCard(Card):
         self._start = start
         self.holds_code = True
         self._data: bytes | None = None
+        self._sought = ""
         self.text = PagedText()
         self.find_bar = FindBar(self.text)
         self.find_bar.hide()
@@ -69,6 +70,12 @@ class ContentCard(Card):
             QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
             self.copy_button.setText(" Copied")
             QTimer.singleShot(_SAID_MS, self.copy_button, lambda: self.copy_button.setText(" Copy"))
+
+    def seek(self, words: str) -> None:
+        """Mark these words and show the first of them; the keyboard stays where it is. No words: end that."""
+        if words or self._sought:
+            self.find_bar.seek(words)
+        self._sought = words
 
     def open_find(self) -> None:
         """Open find, if there is something to find in."""

@@ -63,6 +63,14 @@ class FindBar(QWidget):
         if self.field.text() and not self._hits:
             self._begin()
 
+    def seek(self, words: str) -> None:
+        """Search for words without taking the keyboard; without any, go."""
+        self.field.blockSignals(True)
+        self.field.setText(words)
+        self.field.blockSignals(False)
+        self.setVisible(bool(words))
+        self._begin()
+
     def leave(self) -> None:
         """Hide the bar and its marks."""
         self.forget()

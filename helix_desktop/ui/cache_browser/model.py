@@ -19,7 +19,7 @@ from PySide6.QtCore import (
 
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.cache_browser.columns import COLUMNS
-from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheRow, CacheSource
+from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
 from helix_desktop.ui.elements import Now, Start, wall_clock
 
 PAGE_ROWS = 128  # rows per fetch (PLATFORM.md section 2)
@@ -51,7 +51,7 @@ class CacheModel(QAbstractTableModel):
         self._timer.setSingleShot(True)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._pump)
-        self._oldest_first = False
+        self._sort, self._searching = CacheSort(), False
 
     def set_source(self, source: CacheSource | None) -> None:
         """Forget everything and ask another source from now on."""
@@ -71,6 +71,12 @@ class CacheModel(QAbstractTableModel):
         self._gone.clear()
         self._damaged.clear()
         grown = len(ids) - len(self._ids)
+        if self._ids and grown > 0 and ids.startswith(self._ids):
+            self.beginInsertRows(QModelIndex(), self.rowCount(), len(ids) // DIGEST_BYTES - 1)
+            self._ids = ids
+            self.endInsertRows()
+            self._touch(0, self.rowCount() - 1)
+            return 0
         if self._ids and grown >= 0 and ids.endswith(self._ids):
             if grown:
                 self.beginInsertRows(QModelIndex(), 0, grown // DIGEST_BYTES - 1)
@@ -83,9 +89,9 @@ class CacheModel(QAbstractTableModel):
         self.endResetModel()
         return -1
 
-    def set_oldest_first(self, oldest_first: bool) -> None:
-        """Say in the header which way the rows are sorted."""
-        self._oldest_first = oldest_first
+    def set_order(self, sort: CacheSort, searching: bool = False) -> None:
+        """Say in the header how the rows are sorted, and that a line is one that was found."""
+        self._sort, self._searching = sort, searching
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
     def mark_damaged(self, digest: str) -> None:
@@ -109,10 +115,11 @@ class CacheModel(QAbstractTableModel):
             return None
         column = COLUMNS[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            arrow = " ↑" if self._oldest_first else " ↓"
-            return column.title + (arrow if column.key == "created" else "")
+            title = "Found at line" if self._searching and column.key == "line" else column.title
+            arrow = " ↓" if self._sort.descending else " ↑"
+            return title + (arrow if column.sorts_by == self._sort.column else "")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return column.tip or None
+            return f"{column.tip}. Click to sort." if column.tip else "Click to sort."
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.look == "number" else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
@@ -129,7 +136,9 @@ class CacheModel(QAbstractTableModel):
             return self.digest_at(index.row()) if column.key == "digest" else None
         if role == Qt.ItemDataRole.DisplayRole:
             return column.text(row, self._now())
-        return {"target": row.target, "line": row.first_line, "digest": row.digest}.get(column.key) or None
+        return {"target": row.target, "line": row.hit or row.first_line, "digest": row.digest}.get(
+            column.key
+        ) or None
 
     def digest_at(self, row: int) -> str:
         """The digest of a row."""

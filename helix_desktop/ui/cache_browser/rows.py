@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args
 
+from helix_desktop.context.content import EVERYTHING, Filter, SortColumn
+
 CacheState: TypeAlias = Literal[
     "in window",
     "pinned",
@@ -21,8 +23,10 @@ CacheState: TypeAlias = Literal[
 ]
 CACHE_STATES: tuple[CacheState, ...] = get_args(CacheState)
 """Where a content stands in the session's window; `in part` is a preview or an extract of it."""
-CacheOrder: TypeAlias = Literal["newest", "oldest"]
+CacheColumn: TypeAlias = SortColumn | Literal["state", "saved"]
+"""What the table is sorted by; the last two are known of one session's window, not of the store."""
 
+MOST_LISTED = 1_000  # hits of a search: who needs more has to say more
 DIGEST_BYTES = 32  # of a SHA-256
 
 
@@ -42,21 +46,50 @@ class CacheRow:
     refs: int
     created: int
     last_used: int
+    hit: str = ""  # the best line that holds the words searched for, behind its number
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSort:
+    """The order of the table; equal rows stand newest first when descending."""
+
+    column: CacheColumn = "created"
+    descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class CacheFilter:
-    """Which entries to list: `text` is a hash prefix or words of tool, target or first line."""
+    """Which entries to list: `text` is a hash prefix, or words of the content or of what is said of it."""
 
     text: str = ""
     state: CacheState | None = None
     session_only: bool = False
-    order: CacheOrder = "newest"
+    sort: CacheSort = CacheSort()
+    wanted: Filter = EVERYTHING
 
     @property
     def narrows(self) -> bool:
-        """Whether it leaves anything out."""
-        return bool(self.text) or self.state is not None or self.session_only
+        """Whether it leaves anything out but the trash."""
+        return bool(self.text) or self.state is not None or self.session_only or self.wanted != EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverLink:
+    """A handover that holds the words of a search: where it is, and the line that does."""
+
+    session: str
+    seq: int
+    title: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheFound:
+    """All digests that a search has found so far, in order; the cursor to go on from, empty when done."""
+
+    ids: bytes
+    cursor: str = ""
+    handovers: tuple[HandoverLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +123,19 @@ class CacheSource(Protocol):
     """Where the browser gets its entries. Each method may raise HelixError."""
 
     async def ids(self, wanted: CacheFilter) -> bytes:
-        """The digests of all entries that pass, in the filter's order by creation: 32 bytes each, joined."""
+        """The digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
+        ...
+
+    async def search(self, wanted: CacheFilter, cursor: str = "") -> CacheFound:
+        """What holds the filter's words; from a cursor on, some more. Returns within a blink or two."""
+        ...
+
+    async def tools(self) -> Sequence[str]:
+        """The tools that anything is stored of."""
+        ...
+
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """The sessions by id and title, last updated first."""
         ...
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
@@ -100,19 +145,6 @@ class CacheSource(Protocol):
     async def totals(self) -> CacheTotals:
         """Counts and sizes of everything, unfiltered."""
         ...
-
-
-def passes(row: CacheRow, wanted: CacheFilter) -> bool:
-    """Whether a row passes text and state of a filter (which session it is of is not written on it)."""
-    if wanted.state is not None and row.state != wanted.state:
-        return False
-    words = wanted.text.lower().split()
-    if not words:
-        return True
-    if len(words) == 1 and row.digest.startswith(words[0]):
-        return True
-    text = f"{row.tool} {row.target} {row.first_line}".lower()
-    return all(word in text for word in words)
 
 
 def short_digest(digest: str) -> str:

@@ -4,17 +4,38 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+
+import msgspec
 
 from helix_desktop.agent.room import Room
-from helix_desktop.context.content import Entry
+from helix_desktop.context.content import ContentKind, Entry, Filter, Hit, Sort, SortColumn
+from helix_desktop.context.digest import LEAST_PREFIX, is_prefix
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.layout import Item
+from helix_desktop.context.listing import position
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.ui.cache_browser.rows import CacheFilter, CacheRow, CacheState, CacheTotals, passes
+from helix_desktop.context.words import fold, words_of
+from helix_desktop.ui.cache_browser.rows import (
+    DIGEST_BYTES,
+    MOST_LISTED,
+    CacheColumn,
+    CacheFilter,
+    CacheFound,
+    CacheRow,
+    CacheSort,
+    CacheState,
+    CacheTotals,
+    HandoverLink,
+)
 from helix_desktop.ui.standing import Standings, in_full
 
-_PAGE = 2_000
+_SEARCH_S = 0.25  # seconds that one part of a search takes at most, so that typing is answered
+_HITS = 100  # in one part of a search
+_HANDOVERS = 6
+_BEFORE_WORD = 16  # characters of a line that are shown before the word that was found
+_STORED: tuple[CacheState, int] = ("stored", 0)
 _RANK: dict[CacheState, int] = {
     "pinned": 7,
     "in window": 6,
@@ -30,30 +51,106 @@ _RANK: dict[CacheState, int] = {
 class RoomSource:
     """Entries of a room; their state is what they are in the session of `transcript`."""
 
-    def __init__(self, room: Room, transcript: Callable[[], Transcript | None]) -> None:
-        self._room, self._transcript = room, transcript
+    def __init__(
+        self, room: Room, transcript: Callable[[], Transcript | None], clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._room, self._transcript, self._clock = room, transcript, clock
         self._states: dict[str, tuple[CacheState, int]] = {}
+        self._hits: dict[str, Hit] = {}
+        self._words: tuple[str, ...] = ()
         self.damaged: set[str] = set()
 
     async def ids(self, wanted: CacheFilter) -> bytes:
-        """The digests that pass, in order of creation, 32 bytes each."""
+        """The digests that pass, text aside, in the filter's order: 32 bytes each, joined."""
+        self._hits = {}
+        await self._look_at_window()
+        sort = wanted.sort
+        order = Sort("created", True) if _standing_sort(sort) else Sort(_stored(sort.column), sort.descending)
+        ids = await self._room.store.digests(order, _narrowed(wanted))
+        if not (wanted.session_only or wanted.state or _standing_sort(sort)):
+            return ids
+        return await asyncio.to_thread(self._by_standing, ids, wanted)
+
+    async def search(self, wanted: CacheFilter, cursor: str = "") -> CacheFound:
+        """What holds the filter's words, found so far; a hash prefix finds its entries first."""
+        store, filters, text = self._room.store, _narrowed(wanted), wanted.text.strip()
+        handovers: tuple[HandoverLink, ...] = ()
+        if not cursor:
+            await self._look_at_window()
+            self._hits, self._words = {}, words_of(text)
+            by_hash = await self._by_hash(text.lower(), filters)
+            if by_hash:
+                return CacheFound(self._sorted(by_hash, wanted))
+            handovers = await self._handovers(text)
+        deadline = self._clock() + _SEARCH_S
+        # An index holds the names of everything: it would be found by nearly any word.
+        kinds = filters.kinds or ("output", "argument")
+        found = await store.search(
+            text,
+            msgspec.structs.replace(filters, kinds=kinds),
+            _HITS,
+            cursor,
+            lambda _: self._clock() < deadline,
+        )
+        self._hits |= {hit.entry.digest: hit for hit in found.hits}
+        more = found.cursor if len(self._hits) < MOST_LISTED else ""
+        return CacheFound(self._sorted([hit.entry for hit in self._hits.values()], wanted), more, handovers)
+
+    async def tools(self) -> Sequence[str]:
+        """The tools that anything is stored of."""
+        return [tool for tool in await self._room.store.tools() if tool]
+
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """The sessions by id and title, last updated first."""
+        return [(one.id, one.title) for one in await self._room.store.sessions()]
+
+    async def _look_at_window(self) -> None:
         transcript = self._transcript()
         self._states = await asyncio.to_thread(states_of, transcript) if transcript else {}
-        found = bytearray()
-        cursor = ""
-        while True:
-            page = await self._room.store.page(cursor, _PAGE, wanted.order)
-            for entry in page.entries:
-                if not wanted.narrows or self._passes(entry, wanted):
-                    found += bytes.fromhex(entry.digest)
-            cursor = page.cursor
-            if not cursor:
-                return bytes(found)
 
-    def _passes(self, entry: Entry, wanted: CacheFilter) -> bool:
-        if wanted.session_only and entry.digest not in self._states:
-            return False
-        return passes(self._row(entry), wanted)
+    async def _by_hash(self, text: str, filters: Filter) -> list[Entry]:
+        if not (len(text) >= LEAST_PREFIX // 2 and is_prefix(text)):
+            return []
+        page = await self._room.store.page(limit=_HITS, prefix=text, wanted=filters)
+        return list(page.entries)
+
+    async def _handovers(self, text: str) -> tuple[HandoverLink, ...]:
+        found = await self._room.store.search_handovers(text, _HANDOVERS)
+        titles = dict(await self.sessions()) if found else {}
+        return tuple(
+            HandoverLink(
+                one.session, one.seq, titles.get(one.session, ""), one.sighting.best[0].excerpt.lstrip("- ")
+            )
+            for one in found
+        )
+
+    def _sorted(self, entries: Sequence[Entry], wanted: CacheFilter) -> bytes:
+        """Found entries in the filter's order, those of another state or session left out."""
+        sort = wanted.sort
+        column = "created" if _standing_sort(sort) else _stored(sort.column)
+        down = _standing_sort(sort) or sort.descending
+        ordered = sorted(entries, key=lambda one: position(one, column), reverse=down)
+        return self._by_standing(b"".join(bytes.fromhex(one.digest) for one in ordered), wanted)
+
+    def _by_standing(self, ids: bytes, wanted: CacheFilter) -> bytes:
+        """The digests of one state or session, and in the order of what the window makes of them."""
+        parts = [ids[at : at + DIGEST_BYTES] for at in range(0, len(ids), DIGEST_BYTES)]
+        states = {bytes.fromhex(digest): state for digest, state in self._states.items()}
+        damaged = {bytes.fromhex(digest) for digest in self.damaged}
+        if wanted.session_only:
+            parts = [one for one in parts if one in states]
+        if wanted.state == "damaged":
+            parts = [one for one in parts if one in damaged]
+        elif wanted.state is not None and wanted.state != "index":
+            at = wanted.state
+            parts = [one for one in parts if one not in damaged and states.get(one, _STORED)[0] == at]
+        if wanted.sort.column == "saved":
+            parts.sort(key=lambda one: states.get(one, _STORED)[1], reverse=wanted.sort.descending)
+        elif wanted.sort.column == "state":
+            parts.sort(
+                key=lambda one: _RANK.get(states.get(one, _STORED)[0], -1), reverse=wanted.sort.descending
+            )
+        return b"".join(parts)
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         """The rows of some digests; digests that are gone are left out."""
@@ -87,7 +184,45 @@ class RoomSource:
             refs=entry.references,
             created=entry.created,
             last_used=entry.last_used,
+            hit=self._hit(entry.digest),
         )
+
+    def _hit(self, digest: str) -> str:
+        hit = self._hits.get(digest)
+        if hit is None:
+            return ""
+        if not hit.sighting.lines:
+            return "in its name"
+        spot = hit.sighting.best[0]
+        return f"{spot.line:,}: {_from_word(spot.excerpt, self._words)}"
+
+
+def _from_word(excerpt: str, words: Sequence[str]) -> str:
+    """An excerpt from shortly before the first of the words on, as a narrow column shows it."""
+    folded = fold(excerpt)
+    first = min((at for at in map(folded.find, words) if at >= 0), default=0)
+    return (
+        excerpt
+        if first <= _BEFORE_WORD or len(folded) != len(excerpt)
+        else f"…{excerpt[first - _BEFORE_WORD :]}"
+    )
+
+
+def _standing_sort(sort: CacheSort) -> bool:
+    return sort.column in ("state", "saved")
+
+
+def _stored(column: CacheColumn) -> SortColumn:
+    """The store's name of a column; the newest first for what it does not know."""
+    return "created" if column == "state" or column == "saved" else column  # noqa: PLR1714 - mypy narrows so
+
+
+def _narrowed(wanted: CacheFilter) -> Filter:
+    """What the store is asked for: an index is a kind of content, every other state is none of an index."""
+    if wanted.state is None or wanted.state == "damaged":
+        return wanted.wanted
+    kinds: tuple[ContentKind, ...] = ("index",) if wanted.state == "index" else ("output", "argument")
+    return msgspec.structs.replace(wanted.wanted, kinds=kinds)
 
 
 def states_of(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QContextMenuEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
 from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF, ColumnKey, fitting, widths
 from helix_desktop.ui.cache_browser.delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache_browser.model import CacheModel, Index
+from helix_desktop.ui.cache_browser.rows import CacheRow
 from helix_desktop.ui.elements import Now, scaled, wall_clock
 from helix_desktop.ui.theme import LIGHT, Theme
 
@@ -20,12 +30,14 @@ class CacheTable(QTableView):
 
     chosen = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
-    order_toggled = Signal()
+    sort_requested = Signal(str)  # key of the column whose head was clicked
+    menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
     def __init__(self, model: CacheModel, now: Now = wall_clock) -> None:
         super().__init__()
         self._entries = model
         self._forced: dict[ColumnKey, bool] = {}
+        self._searching = False
         self._painter = CacheDelegate(model, self, now)
         self._theme, self._hovered = LIGHT, -1
         self.setModel(model)
@@ -77,10 +89,16 @@ class CacheTable(QTableView):
         self._forced[key] = shown
         self.fit_columns()
 
+    def show_found_lines(self, searching: bool) -> None:
+        """Keep the column of the lines in sight, narrow as the table may be, while somebody is searching."""
+        if searching != self._searching:
+            self._searching = searching
+            self.fit_columns()
+
     def fit_columns(self) -> None:
         """Give each column its width; which are shown follows the room, unless the person chose."""
         room, scale = self.viewport().width(), scaled(100) / 100
-        shown = fitting(room, scale)
+        shown = fitting(room, scale, self._searching)
         if self._forced:
             shown = frozenset(key for key, on in self._forced.items() if on)
         head = self.horizontalHeader()
@@ -93,6 +111,17 @@ class CacheTable(QTableView):
         """The digest of the current row; empty when there is none."""
         at = self.currentIndex()
         return self._entries.digest_at(at.row()) if at.isValid() else ""
+
+    def current_row(self) -> CacheRow | None:
+        """What is known of the current row."""
+        at = self.currentIndex()
+        return self._entries.entry(at.row()) if at.isValid() else None
+
+    def enter(self) -> None:
+        """Take the keyboard, at the first row unless one is chosen."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if not self.currentIndex().isValid() and self._entries.rowCount():
+            self.choose(0)
 
     def choose(self, row: int) -> None:
         """Make a row the current one and bring it into sight."""
@@ -182,8 +211,16 @@ class CacheTable(QTableView):
         self.fit_columns()
 
     def _clicked(self, section: int) -> None:
-        if COLUMNS[section].key == "created":
-            self.order_toggled.emit()
+        self.sort_requested.emit(COLUMNS[section].key)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the row under the mouse, or of the current one when a key asks."""
+        mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        at = self.indexAt(event.pos()) if mouse else self.currentIndex()
+        if at.isValid():
+            self.setCurrentIndex(at)
+            below = self.visualRect(at).bottomLeft()
+            self.menu_requested.emit(self.viewport().mapToGlobal(event.pos() if mouse else below))
 
 
 def menu_below(menu: QMenu, widget: QWidget) -> None:

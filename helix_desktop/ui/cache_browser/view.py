@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QColor, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF
+from helix_desktop.ui.cache_browser.commands import add_keys, row_menu, sort_menu
 from helix_desktop.ui.cache_browser.filter_bar import FilterBar
+from helix_desktop.ui.cache_browser.mentions import Mentions
 from helix_desktop.ui.cache_browser.model import CacheModel
 from helix_desktop.ui.cache_browser.preview import Preview
 from helix_desktop.ui.cache_browser.rows import (
+    MOST_LISTED,
     CacheFilter,
+    CacheFound,
     CacheProgress,
     CacheSource,
     CacheTotals,
     PreviewState,
 )
 from helix_desktop.ui.cache_browser.table import CacheTable, menu_below
-from helix_desktop.ui.elements import EmptyState, FindKey, Now, Start, Words, wall_clock
+from helix_desktop.ui.elements import EmptyState, Now, Start, Words, wall_clock
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import PushButton, retint
 
+_WORD = re.compile(r'"([^"]+)"|(\S+)')
 _NOTHING_YET = "Nothing cached yet. Every tool output is stored here the moment it arrives."
 
 
@@ -38,6 +45,7 @@ class CacheBrowser(QWidget):
     forget_requested = Signal(str)
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
+    handover_requested = Signal(str, int)  # session and seq of a handover that a search found
 
     def __init__(self, start: Start, now: Now = wall_clock) -> None:
         """`start` owns the coroutines that ask the source; `now` is for words like "2 min ago"."""
@@ -47,17 +55,19 @@ class CacheBrowser(QWidget):
         self._totals = CacheTotals()
         self._refreshing = self._again = False
         self._sought = ""
+        self._shown, self._searching = CacheFilter(), False
         self.model = CacheModel(start, self, now)
         self.table = CacheTable(self.model, now)
         self.preview = Preview(start, now)
-        self.filter_bar = FilterBar()
+        self.filter_bar = FilterBar(now)
+        self.mentions = Mentions()
         self.nothing = EmptyState("database", _NOTHING_YET, "Go to the chat")
         self.no_match = EmptyState("search", "Nothing fits this filter.", "Clear the filter")
         self._trouble = Words("", 13, "error")
         self._lay_out()
         self._wire()
-        self._add_keys()
-        self.set_theme(LIGHT)
+        add_keys(self, self.filter_bar, self.table, self.preview)
+        retint(self, LIGHT)
 
     def set_source(self, source: CacheSource | None) -> None:
         """Show another workspace's cache; None shows nothing."""
@@ -95,6 +105,7 @@ class CacheBrowser(QWidget):
         """Show a content, if it is still the one that is selected."""
         if state.row.digest == self.table.current_digest():
             self.preview.show_state(state)
+            self.preview.content.seek(longest_word(self._shown.text) if state.row.hit else "")
 
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         """Tell the outcome of a check, for example "verified 14:31"."""
@@ -106,10 +117,6 @@ class CacheBrowser(QWidget):
     def set_progress(self, progress: CacheProgress | None) -> None:
         """Show a long work with its Cancel; None: it is over."""
         self.filter_bar.show_progress(progress)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
-        retint(self, theme)
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
@@ -145,7 +152,7 @@ class CacheBrowser(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for part in (self.filter_bar, self._notice):
+        for part in (self.filter_bar, self.mentions, self._notice):
             column.addWidget(part)
         column.addWidget(self.splitter, 1)
         column.addWidget(self.nothing, 1)
@@ -154,13 +161,9 @@ class CacheBrowser(QWidget):
     def _wire(self) -> None:
         self.table.chosen.connect(self._chose)
         self.table.opened.connect(self.preview.content.text.setFocus)
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.table.customContextMenuRequested.connect(
-            lambda at: _row_menu(self).popup(self.table.viewport().mapToGlobal(at))
-        )
-        self.table.order_toggled.connect(
-            lambda: self.model.set_oldest_first(self.filter_bar.toggle_order() == "oldest")
-        )
+        self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[NUMBER_OF[key]]))
+        self.table.menu_requested.connect(self._row_menu)
+        self.mentions.chosen.connect(self.handover_requested)
         self.filter_bar.changed.connect(self.refresh)
         self.filter_bar.menu_requested.connect(self._more)
         self.filter_bar.cancel_requested.connect(self.cancel_requested)
@@ -171,21 +174,6 @@ class CacheBrowser(QWidget):
         self.model.failed.connect(self._complain)
         self.nothing.pressed.connect(self.chat_requested)
         self.no_match.pressed.connect(self.filter_bar.clear)
-
-    def _add_keys(self) -> None:
-        everywhere, preview = Qt.ShortcutContext.WidgetWithChildrenShortcut, self.preview
-        FindKey(self, preview.content.open_find)
-        for key, deed in (
-            ("Ctrl+Return", preview.recall),
-            ("Ctrl+Enter", preview.recall),
-            ("Ctrl+S", preview.export_button.click),
-            ("Ctrl+Shift+C", preview.content.copy_content),
-            ("/", self.filter_bar.field.setFocus),
-        ):
-            _add_key(self, key, deed, everywhere)
-        for widget in (self.table, preview.content.text):
-            _add_key(widget, "V", preview.verify_button.click, Qt.ShortcutContext.WidgetShortcut)
-        _add_key(self.table, "Ctrl+C", preview.copy_digest, Qt.ShortcutContext.WidgetShortcut)
 
     async def _refresh(self) -> None:
         source, wanted = self._source, self.filter_bar.wanted
@@ -201,19 +189,40 @@ class CacheBrowser(QWidget):
             self.refresh()
 
     async def _ask(self, source: CacheSource, wanted: CacheFilter) -> None:
-        totals, ids = await source.totals(), await source.ids(wanted)
+        totals = await source.totals()
+        self.filter_bar.offer(await source.tools(), await source.sessions())
+        if not wanted.text:
+            self._list(source, wanted, totals, CacheFound(await source.ids(wanted)))
+            return
+        found = await source.search(wanted)
+        mentions = found.handovers
+        while self._list(source, wanted, totals, replace(found, handovers=mentions)) and found.cursor:
+            found = await source.search(wanted, found.cursor)
+
+    def _list(self, source: CacheSource, wanted: CacheFilter, totals: CacheTotals, found: CacheFound) -> bool:
+        """Show what was found, if it is still what is wanted."""
         if source is not self._source or wanted != self.filter_bar.wanted:
             self._again = source is self._source or self._again
-            return
+            return False
         self._notice.hide()
-        self._totals = totals
+        self._totals, self._searching = totals, bool(found.cursor)
+        fresh = wanted != self._shown
+        if fresh:
+            self._shown = wanted
+            self.model.set_order(wanted.sort, bool(wanted.text))
+            self.table.show_found_lines(bool(wanted.text))
+        self.mentions.show_links(found.handovers)
         chosen, bar = self._sought or self.table.current_digest(), self.table.verticalScrollBar()
         place = bar.value()
-        added = self.model.set_ids(ids)
+        added = self.model.set_ids(found.ids)
         if added > 0 and place > 0:
             bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
-        self._restore(chosen, place, rebuilt=added < 0)
+        if fresh and not self._sought and self.model.rowCount():
+            self.table.choose(0 if wanted.text or not chosen else max(0, self.model.row_of(chosen)))
+        else:
+            self._restore(chosen, place, rebuilt=added < 0)
         self._show_what_there_is()
+        return True
 
     def _restore(self, chosen: str, place: int, *, rebuilt: bool) -> None:
         row = self.model.row_of(chosen) if chosen else -1
@@ -236,13 +245,17 @@ class CacheBrowser(QWidget):
         self.nothing.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
-        self._pages.setCurrentWidget(self.table if listed or not wanted.narrows else self.no_match)
+        waiting = listed or self._searching or not wanted.narrows
+        self._pages.setCurrentWidget(self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.say(
             f"Nothing fits “{wanted.text}”." if wanted.text else "Nothing fits this filter.",
             "Clear the filter",
         )
-        self.filter_bar.show_totals(self._totals, listed)
+        said = f"{listed:,} so far, searching…" if self._searching else ""
+        if listed >= MOST_LISTED and wanted.text:
+            said = f"The first {listed:,} hits of {self._totals.entries:,} entries"
+        self.filter_bar.show_totals(self._totals, listed, said)
 
     def _chose(self, digest: str) -> None:
         if digest != self.preview.digest:
@@ -253,12 +266,21 @@ class CacheBrowser(QWidget):
         self._trouble.setText(str(error))
         self._notice.show()
 
+    def _row_menu(self, at: QPoint) -> None:
+        digest = self.table.current_digest()
+        if digest:
+            menu = row_menu(self.table, self.filter_bar, self.preview)
+            menu.addSeparator()
+            menu.addAction("Forget…", lambda: self.forget_requested.emit(digest))
+            menu.popup(at)
+
     def _more(self, anchor: QWidget) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Verify all entries", self.verify_all_requested.emit)
         menu.addAction("Refresh", self.refresh)
         menu.addSeparator()
+        menu.addMenu(sort_menu(menu, self.filter_bar))
         columns = self.table.columns_menu()
         columns.setTitle("Columns")
         columns.setParent(menu, columns.windowFlags())
@@ -266,18 +288,6 @@ class CacheBrowser(QWidget):
         menu_below(menu, anchor)
 
 
-def _add_key(widget: QWidget, key: str, deed: Callable[[], object], context: Qt.ShortcutContext) -> None:
-    action = QAction(widget)
-    action.setShortcut(QKeySequence(key))
-    action.setShortcutContext(context)
-    action.triggered.connect(lambda _: deed())
-    widget.addAction(action)
-
-
-def _row_menu(browser: CacheBrowser) -> QMenu:
-    """The menu of the chosen entry."""
-    menu = QMenu(browser)
-    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    digest = browser.table.current_digest()
-    menu.addAction("Forget…", lambda: browser.forget_requested.emit(digest)).setEnabled(bool(digest))
-    return menu
+def longest_word(text: str) -> str:
+    """The word or quoted phrase of a search that says most of where a hit is."""
+    return max((found[0] or found[1] for found in _WORD.findall(text)), key=len, default="")

@@ -150,6 +150,25 @@ async def test_a_crash_between_the_files_is_mended_at_the_next_start(tmp_path: P
         await again.close()
 
 
+async def test_a_crash_after_it_is_no_damage(tmp_path: Path) -> None:
+    folder, copy = tmp_path / "store", tmp_path / "crashed"
+    store = await filled(folder)
+    await store.close()
+    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    try:
+        await store.forgetting.carry_out(Wanted(SECRET))
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("LOCK"))
+        events = await store.events("s")
+    finally:
+        await store.close()
+    again = await LevelStore.open(copy, WORKSPACE)
+    try:
+        assert again.health.report is None
+        assert await again.events("s") == events
+    finally:
+        await again.close()
+
+
 async def test_readers_and_writers_go_on_meanwhile(tmp_path: Path) -> None:
     store = await filled(tmp_path)
     kept = content(random.Random(1).randbytes(100_000))

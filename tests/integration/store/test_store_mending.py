@@ -11,9 +11,12 @@ import plyvel
 import pytest
 
 from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import ContentForgotten
+from helix_desktop.context.forgetting import Wanted
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_damage import files, settle
-from tests.support.store_making import WORKSPACE, content
+from tests.support.store_making import WORKSPACE, answered, content, summary
 from tests.support.store_truth import Truth, check_told, compare, damage_and_compare, write_on
 
 
@@ -159,5 +162,31 @@ async def test_a_check_can_be_cancelled(tmp_path: Path, truth: Truth) -> None:
         await scope.close()
         assert len(heard) == 1
         assert not await compare(store, truth)
+    finally:
+        await store.close()
+
+
+async def test_what_was_forgotten_or_removed_stays_away_when_a_store_is_mended(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    secret, kept = b"a secret " * 40, b"something else " * 40
+    store = await LevelStore.open(folder, WORKSPACE)
+    for session, data in (("s", secret), ("gone", b"x"), ("s2", kept)):
+        await store.commit(session, [answered(1, data)], [content(data)], summary=summary(session))
+    await store.close()
+    store = await LevelStore.open(folder, WORKSPACE)
+    await store.forgetting.carry_out(Wanted(digests=(digest_of(secret),)))
+    await store.keep.trash_session("gone")
+    await store.keep.empty_trash()
+    await store.close()
+    (folder / "db" / "CURRENT").unlink()
+    store = await LevelStore.open(folder, WORKSPACE)
+    try:
+        assert store.health.report is not None
+        assert store.health.report.whole, store.health.report
+        with pytest.raises(ContentForgotten):
+            await store.get(digest_of(secret))
+        assert [one.id for one in await store.sessions()] == ["s", "s2"]
+        assert await store.get(digest_of(kept)) == kept
+        assert (await store.health.check()).sound
     finally:
         await store.close()

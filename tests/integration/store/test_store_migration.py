@@ -78,7 +78,7 @@ def folder(tmp_path: Path, older: tuple[Path, Truth]) -> Path:
 def opened(folder: Path, steps: Mapping[int, Step] = STEPS) -> LevelStore:
     """The store in a folder, brought to the newest schema."""
     found = open_files(folder, WORKSPACE, steps=steps)
-    return LevelStore(found, Readers("readers"), Delivery(asyncio.get_running_loop()), now)
+    return LevelStore(found, Readers("readers"), Delivery(asyncio.get_running_loop()), now, None)
 
 
 async def check(folder: Path, truth: Truth) -> None:

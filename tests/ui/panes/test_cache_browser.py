@@ -16,11 +16,18 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.context.errors import StoreClosed
+from helix_desktop.ui.cache_browser.choices import of_state
 from helix_desktop.ui.cache_browser.columns import COLUMNS, fitting, widths
 from helix_desktop.ui.cache_browser.model import KEPT_ROWS, PAGE_ROWS
-from helix_desktop.ui.cache_browser.rows import CacheFilter, CacheProgress, CacheRow, PreviewState
+from helix_desktop.ui.cache_browser.rows import (
+    CacheFilter,
+    CacheProgress,
+    CacheRow,
+    PreviewState,
+)
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.theme import DARK
+from helix_desktop.ui.widgets import retint
 from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
 pytestmark = pytest.mark.qt_loop
@@ -119,15 +126,15 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
     """The menu's state, the session's switch and the header narrow and turn the list."""
     source = entries(40)
     pane = await opened(qtbot, scope, source)
-    pane.filter_bar.set_state("marker")
+    pane.filter_bar.toggle(of_state("marker"))
     markers = sum(row.state == "marker" for row in source.rows_held)
     await until(lambda: pane.model.rowCount() == markers)
-    pane.filter_bar.set_state(None)
+    pane.filter_bar.toggle(of_state("marker"))
     pane.filter_bar.session.click()
     await until(lambda: pane.model.rowCount() == 20)
     pane.filter_bar.session.click()
     await until(lambda: pane.model.rowCount() == 40)
-    pane.table.order_toggled.emit()
+    pane.table.sort_requested.emit("created")
     await until(lambda: pane.model.digest_at(0) == cache_row(39).digest)
     assert "↑" in str(pane.model.headerData(9, Qt.Orientation.Horizontal))
 
@@ -352,7 +359,7 @@ async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScop
 async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> None:
     """Nothing of the light theme's ground remains."""
     pane = await opened(qtbot, scope, entries(3))
-    pane.set_theme(DARK)
+    retint(pane, DARK)
     picture = pane.grab().toImage()
     assert picture.pixelColor(picture.width() - 40, 60).lightness() < 60
 

@@ -142,6 +142,23 @@ def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, sh
             CODEC.unseal(KEY, sealed(KEY, bytes([1, flags]) + payload), shape)
 
 
+@pytest.mark.parametrize(
+    "payload", [b"\x91" * 100_000, b"\x81\xa1a" * 100_000, b"[" * 100_000, b'{"a":' * 100_000]
+)
+def test_a_payload_nested_without_end_is_refused(payload: bytes) -> None:
+    for flags in (0, 2):
+        with pytest.raises(RowDamaged):
+            CODEC.unseal(KEY, sealed(KEY, bytes([1, flags]) + payload), Shape(object))
+
+
+@pytest.mark.parametrize("head", [b"\xdd", b"\xc6", b"\xdf", b"\xdb"])
+def test_a_payload_that_claims_billions_of_elements_costs_nothing(head: bytes) -> None:
+    row = sealed(KEY, b"\x01\x00" + head + b"\xff\xff\xff\xff")
+    for shape in (Shape(object), Shape(list[int]), Shape(dict[str, int]), Shape(tuple[int, ...])):
+        with memory_within(MB), pytest.raises(RowDamaged):
+            CODEC.unseal(KEY, row, cast("Shape[object]", shape))
+
+
 @contextmanager
 def memory_within(most: int) -> Iterator[None]:
     """Fail when more is allocated inside than `most` bytes."""

@@ -28,7 +28,8 @@ def unpacked(packing: Packing) -> bytes:
     st.binary(max_size=40) | st.binary(min_size=1, max_size=8).map(lambda part: part * 40), st.integers(1, 50)
 )
 def test_pieces_make_the_bytes_again_whoever_packs_them(data: bytes, piece: int) -> None:
-    alone, helped = Packing(content(data), CODEC, piece), Packing(content(data), CODEC, piece)
+    alone, helped = Packing(content(data), CODEC, piece), Packing(content(data), CODEC, piece, worth=0)
+    assert (alone.shared, helped.shared) == (False, True)
     helped.help(lambda _: False)
     assert unpacked(alone) == unpacked(helped) == data
     assert alone.digest() == helped.digest() == digest_of(data)

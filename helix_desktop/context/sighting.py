@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from helix_desktop.context.signs import is_hidden
-from helix_desktop.tools.words import LONGEST_QUERY, fold
+from helix_desktop.context.words import LONGEST_QUERY, fold
 
 _PIECE = 64 * 1024  # bytes; a line is cut only when it is longer
 _OVERLAP = 40 * LONGEST_QUERY  # bytes; folding makes at most 3 characters of one, each from at most 12 bytes
@@ -40,7 +40,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class Piece:
     """Some of a content's text: the line it begins in, from 1, and the characters of that line before it."""
 
     line: int
@@ -75,7 +75,7 @@ class _Best:
         self._least = 0  # words that a line needs more than, to be kept
         self._count = self._newest = 0
 
-    def add(self, piece: _Piece) -> None:
+    def add(self, piece: Piece) -> None:
         """Look at the lines of the next piece."""
         folded = fold(piece.text)
         wanted = [word for word in self._wanted if word in folded]
@@ -114,7 +114,7 @@ def look(words: Sequence[str], data: bytes, about: str, going: Callable[[], bool
     """
     known = fold(about)
     missing = [word for word in words if word not in known]
-    for piece in _pieces(data) if missing else ():
+    for piece in pieces(data) if missing else ():
         if not going():
             return None
         folded = fold(piece.text)
@@ -126,20 +126,20 @@ def look(words: Sequence[str], data: bytes, about: str, going: Callable[[], bool
 
 def _lines(words: Sequence[str], data: bytes, going: Callable[[], bool]) -> Sighting | None:
     best = _Best(words)
-    for piece in _pieces(data):
+    for piece in pieces(data):
         if not going():
             return None
         best.add(piece)
     return best.sighting()
 
 
-def _pieces(data: bytes) -> Iterator[_Piece]:
+def pieces(data: bytes) -> Iterator[Piece]:
     """The text in pieces of whole lines; the pieces of a longer line overlap, so that a cut loses no word."""
     at, line, char = 0, 1, 0
     while at < len(data):
         end, following = _cut(data, at)
         text = data[at:end].decode(errors="replace")
-        yield _Piece(line, char, text)
+        yield Piece(line, char, text)
         line += text.count("\n")
         last = len(text) - (text.rfind("\n") + 1)
         char = last if "\n" in text else char + last

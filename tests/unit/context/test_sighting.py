@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.sighting import Sighting, look
+from helix_desktop.context.words import fold, words_of
 from helix_desktop.tools.pages import lines_of
-from helix_desktop.tools.sighting import Sighting, look
-from helix_desktop.tools.words import fold, words_of
 
 CUT = 128 * 1024  # where a line without end is cut first, in bytes
 LETTERS = st.text(st.sampled_from("aAbBßéÉ \u017f\u212a\n\r\u2028\u0301\ufffd"), max_size=60)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from helix_desktop.context.errors import ToolError
+from helix_desktop.context.errors import InputUnusable
 
 LONGEST_QUERY = 200  # characters
 _PART = re.compile(r'"([^"]+)"|(\S+)')
 
 
 def words_of(query: str) -> tuple[str, ...]:
-    """The words of a query, folded; "quoted words" are a phrase, found on one line. Raises ToolError."""
+    """The words of a query, folded; "quoted words" are a phrase, found on one line. Raises InputUnusable."""
     if len(query) > LONGEST_QUERY:
-        raise ToolError(
+        raise InputUnusable(
             f"The query has {len(query):,} characters; the most is {LONGEST_QUERY}.",
             fix="Give a few words that the content holds.",
         )
     parts = [found[1] or found[2] for found in _PART.finditer(query)]
     words = dict.fromkeys(fold(line) for part in parts for line in part.splitlines() if line.strip())
     if not words:
-        raise ToolError("The query is empty.", fix='Give words that the content holds, or a "quoted phrase".')
+        raise InputUnusable(
+            "The query is empty.", fix='Give words that the content holds, or a "quoted phrase".'
+        )
     return tuple(words)
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import ToolError
-from helix_desktop.tools.words import LONGEST_QUERY, words_of
+from helix_desktop.context.errors import InputUnusable
+from helix_desktop.context.words import LONGEST_QUERY, words_of
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_a_query_is_words_and_phrases(query: str, words: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("query", ["", "   ", "\n", '" "'])
 def test_an_empty_query_is_refused(query: str) -> None:
-    with pytest.raises(ToolError, match=r"The query is empty\. Give words"):
+    with pytest.raises(InputUnusable, match=r"The query is empty\. Give words"):
         words_of(query)
 
 
 def test_an_endless_query_is_refused() -> None:
     assert words_of("x" * LONGEST_QUERY)
-    with pytest.raises(ToolError, match="has 201 characters; the most is 200"):
+    with pytest.raises(InputUnusable, match="has 201 characters; the most is 200"):
         words_of("x" * (LONGEST_QUERY + 1))
 
 
@@ -47,7 +47,7 @@ def test_an_endless_query_is_refused() -> None:
 def test_whatever_is_asked_is_read_or_refused(query: str) -> None:
     try:
         words = words_of(query)
-    except ToolError:
+    except InputUnusable:
         return
     assert words
     assert all(word.strip() and "\n" not in word for word in words)

@@ -1,0 +1,49 @@
+"""How a store in memory is listed and searched: by looking through everything."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+
+from helix_desktop.context.content import Entry, Page
+from helix_desktop.context.event import HandoverMade, Recorded
+from helix_desktop.store.finder import Finder
+from helix_desktop.store.ordering import Listing, page_of
+
+
+class MemoryFinder(Finder):
+    """The finding half of the store in memory."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._logs: dict[str, list[Recorded]] = {}
+
+    @abstractmethod
+    def _check_open(self) -> None:
+        """Raises StoreClosed when the store was closed."""
+
+    async def tools(self) -> tuple[str, ...]:
+        """The tools by whose name something is stored, in order."""
+        self._check_open()
+        return tuple(sorted({entry.tool for entry in self._entries.values()}))
+
+    async def indexed(self) -> None:
+        """Nothing is indexed here: everything is always looked through."""
+        self._check_open()
+
+    async def listed(self, asked: Listing, words: Sequence[str] = ()) -> Page:
+        """The page of a listing; words are left to be looked for."""
+        self._check_open()
+        return page_of(asked, self._entries.values())
+
+    async def listed_digests(self, asked: Listing) -> bytes:
+        """All digests of a listing, joined."""
+        found = await self.listed(replace(asked, limit=len(self._entries) + 1))
+        return b"".join(bytes.fromhex(entry.digest) for entry in found.entries)
+
+    async def handovers(self) -> list[tuple[str, Recorded]]:
+        """Every handover with its session, in any order."""
+        self._check_open()
+        kept = ((session, one) for session, log in self._logs.items() for one in log)
+        return [(session, one) for session, one in kept if isinstance(one.event, HandoverMade)]

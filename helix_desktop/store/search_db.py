@@ -1,0 +1,105 @@
+"""The file of the search index: SQLite beside LevelDB, derived from it, thrown away whenever it is in doubt.
+
+An FTS5 table of trigrams holds the folded texts; SQLite's own folding is off, so that index and scan fold the
+same. A document cannot be deleted from it: its id is never used again, and what no entry names is not found.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+VERSION = 1  # of the tables below; another one found is thrown away
+SORTED = ("used", "size", "stored", "tokens", "tool", "target_key", "line_key", "recalls", "refs")
+_EMPTY = -1  # sequence of an index that does not yet hold all that is stored
+_CACHE_KIB = 16 * 1024
+
+_TABLES = f"""
+CREATE TABLE state(version INTEGER, workspace TEXT, sequence INTEGER);
+CREATE TABLE entries(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, stamp BLOB, tie INTEGER,
+    created INTEGER, used INTEGER, size INTEGER, stored INTEGER, tokens INTEGER, tool TEXT, target TEXT,
+    line TEXT, kind TEXT, session TEXT, recalls INTEGER, refs INTEGER, pinned INTEGER, trashed INTEGER,
+    place TEXT, target_key TEXT, line_key TEXT, text INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX by_created ON entries(created, tie);
+CREATE INDEX by_session ON entries(session, created, tie);
+CREATE INDEX by_text ON entries(text, id) WHERE text <> 1;
+CREATE INDEX by_pinned ON entries(created, tie) WHERE pinned;
+CREATE INDEX by_trashed ON entries(created, tie) WHERE trashed > 0;
+{"".join(f"CREATE INDEX by_{one} ON entries({one}, created, tie);" for one in SORTED)}
+"""
+_WORDS = (
+    "CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, detail=none,"
+    " tokenize='trigram case_sensitive 1')"
+)
+
+
+class SearchDb:
+    """An open index, for the thread that opened it. Every use may raise sqlite3.Error."""
+
+    def __init__(self, path: Path, workspace: str) -> None:
+        """Open the index, or begin a new one where it is missing, of another format, or of another store."""
+        self._path, self._workspace = path, workspace
+        self.db = _connect(path)
+        try:
+            self._ensure()
+        except BaseException:
+            self.db.close()
+            raise
+        self.has_words = self._ask("SELECT count(*) FROM sqlite_schema WHERE name = 'words'") > 0
+
+    @property
+    def sequence(self) -> int:
+        """Up to which write of the store the entries are known."""
+        return self._ask("SELECT sequence FROM state")
+
+    def set_sequence(self, sequence: int) -> None:
+        """Say up to which write the entries are known, within the transaction."""
+        self.db.execute("UPDATE state SET sequence = ?", (sequence,))
+
+    def distrust(self) -> None:
+        """Say that the entries have to be compared with the store, from now on."""
+        with self.db:
+            self.set_sequence(_EMPTY)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.db.close()
+
+    def _ask(self, question: str) -> int:
+        return int(self.db.execute(question).fetchone()[0])
+
+    def _ensure(self) -> None:
+        found = self.db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'state'").fetchone()[0]
+        if found:
+            state = self.db.execute("SELECT version, workspace FROM state").fetchone()
+            if state == (VERSION, self._workspace):
+                return
+            raise sqlite3.DatabaseError("the index is of another format or store")
+        with self.db:
+            for statement in filter(str.strip, _TABLES.split(";")):
+                self.db.execute(statement)
+            with suppress(sqlite3.OperationalError):  # an SQLite without trigrams: contents are scanned then
+                self.db.execute(_WORDS)
+            self.db.execute("INSERT INTO state VALUES (?, ?, ?)", (VERSION, self._workspace, _EMPTY))
+
+
+def remove(path: Path) -> None:
+    """Throw an index away. Raises OSError."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level="DEFERRED", cached_statements=256)
+    # A power cut may cost the newest transactions, never the file's order: the sequence tells.
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        f"cache_size = -{_CACHE_KIB}",
+        "cell_size_check = ON",
+        "temp_store = MEMORY",
+    ):
+        db.execute(f"PRAGMA {pragma}")
+    return db

@@ -1,0 +1,158 @@
+"""Lists and searches of a full cache: pages in every order at any depth, hash prefixes, index against scan.
+
+Run as a script for a table; with a number, of that many entries (`1000000` takes some minutes and 5 GB).
+Contents are about 1 KB of code, so that the figures are of finding and not of reading; a scan of larger ones
+is slower.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from helix_desktop.context.content import Content, Filter, Order, Sort
+from helix_desktop.context.digest import digest_of
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import WORKSPACE, TickingClock
+
+ENTRIES = 100_000
+ROUNDS = 60
+_AT_ONCE = 1_000
+_TOOLS = ("read_file", "run_command", "search_text", "list_folder", "web_fetch")
+
+Figure = tuple[str, float, str]
+
+
+def contents(count: int) -> list[Content]:
+    """Slices of Python's library, each with a number of its own; one in 10,000 holds a rare word."""
+    library = Path(statistics.__file__).parent
+    pool = "\n".join(path.read_text(errors="replace") for path in sorted(library.glob("*.py")))
+    rnd = random.Random(count)
+    made = []
+    for number in range(count):
+        at, size = rnd.randrange(len(pool) - 4000), rnd.randrange(200, 2000)
+        rare = "quetzalcoatl\n" if number % 10_000 == 77 else ""
+        data = f"call {number}\n{rare}{pool[at : at + size]}".encode()
+        target = f"src/{rnd.randrange(999)}/module_{rnd.randrange(99)}.py"
+        made.append(Content(digest_of(data), data, _TOOLS[number % 5], target, f"call {number}", size // 4))
+    return made
+
+
+async def fill(store: LevelStore, count: int) -> list[str]:
+    """Store so many contents; some of their digests."""
+    made = contents(count)
+    for at in range(0, count, _AT_ONCE):
+        part = made[at : at + _AT_ONCE]
+        await store.commit(f"session-{at // 20_000}", contents=part, recalls=[part[at % 7].digest])
+    return [one.digest for one in made[:: max(1, count // ROUNDS)]]
+
+
+async def milliseconds(work: Callable[[], Awaitable[object]], rounds: int = ROUNDS) -> float:
+    """The median of what a work takes."""
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        await work()
+        taken.append((time.perf_counter() - start) * 1000)
+    return statistics.median(taken)
+
+
+async def pages(store: LevelStore, count: int) -> list[Figure]:
+    """Pages of 200 in several orders, at the top and in the middle."""
+    figures: list[Figure] = []
+    listed: list[tuple[str, Order, Filter]] = [
+        ("newest", "newest", Filter()),
+        ("largest", Sort("size", True), Filter()),
+        ("by target", Sort("target"), Filter()),
+        ("by last use", Sort("used", True), Filter()),
+        ("newest of a tool", "newest", Filter(tool="run_command")),
+        ("newest of a session", "newest", Filter(session="session-1")),
+        ("newest never recalled", "newest", Filter(unused=True)),
+        ("largest of a tool", Sort("size", True), Filter(tool="run_command")),
+    ]
+    for name, order, wanted in listed:
+        top = await milliseconds(lambda: store.page("", 200, order, wanted=wanted))  # noqa: B023 - awaited here
+        figures.append((f"page of 200, {name}, p50 ms", top, "<= 1"))
+        if wanted == Filter():
+            middle = (await store.page("", count // 2, order, wanted=wanted)).cursor
+            deep = await milliseconds(lambda: store.page(middle, 200, order, wanted=wanted))  # noqa: B023 - awaited here
+            figures.append((f"page of 200, {name}, in the middle / at the top", deep / top, "<= 1.5"))
+    path = Filter(target="module_42")
+    figures.append(
+        ("page of 200, newest of a path, p50 ms", await milliseconds(lambda: store.page(wanted=path)), "")
+    )
+    figures.append(
+        ("digests of all by size, ms", await milliseconds(lambda: store.digests(Sort("size")), 3), "")
+    )
+    return figures
+
+
+async def measure(folder: Path, count: int) -> list[Figure]:
+    """All figures."""
+    store = await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after=None)
+    try:
+        some = await fill(store, count)
+        queries = {"rare": "quetzalcoatl", "common": "import self", "none": "xylophone zebra"}
+        scans = {name: await milliseconds(_searched(store, query), 1) for name, query in queries.items()}
+        start = time.perf_counter()
+        await store.indexed()
+        indexed = time.perf_counter() - start
+        figures = await pages(store, count)
+        prefixes = iter(some * 9)
+        figures.append(
+            ("hash prefix, p50 ms", await milliseconds(lambda: store.find(next(prefixes)[:8])), "<= 1")
+        )
+        by_prefix = await milliseconds(
+            lambda: store.page("", 20, Sort("size"), wanted=Filter(prefix=next(prefixes)[:6]))
+        )
+        figures.append(("hash prefix, sorted by size, p50 ms", by_prefix, "<= 1"))
+        for name, query in queries.items():
+            took = await milliseconds(_searched(store, query), 9)
+            figures.append((f"search, {name} words, p50 ms", took, ""))
+            figures.append((f"scan / search, {name} words", scans[name] / took, ""))
+        figures.append(("texts indexed per second", count / indexed, ""))
+        size = (await store.totals()).size
+    finally:
+        await store.close()
+    opened = await _opened(folder)
+    held = (folder / "search.db").stat().st_size
+    return [*figures, ("open with an index, ms", opened, "<= 300"), ("index / raw bytes", held / size, "")]
+
+
+def _searched(store: LevelStore, query: str) -> Callable[[], Awaitable[Any]]:
+    return lambda: store.search(query, limit=10)
+
+
+async def _opened(folder: Path) -> float:
+    taken = []
+    for _ in range(5):
+        start = time.perf_counter()
+        store = await LevelStore.open(folder, WORKSPACE)
+        await store.page(order=Sort("size"))
+        taken.append((time.perf_counter() - start) * 1000)
+        await store.close()
+    return statistics.median(taken)
+
+
+def main(count: int = ENTRIES) -> list[Figure]:
+    """Name, value and target of each figure; takes about two minutes."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-search-"))
+    try:
+        return asyncio.run(measure(folder, count))
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    for figure, value, target in main(int(sys.argv[1]) if sys.argv[1:] else ENTRIES):
+        sys.stdout.write(f"{figure:<56} {value:>12.3f}   {target}\n")

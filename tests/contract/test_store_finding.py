@@ -1,0 +1,295 @@
+"""What every store must find, in every order and through every filter; indexed or not makes no difference."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.context.content import Content, Entry, Filter, Order, Sort, SortColumn
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import InputUnusable, StoreClosed
+from helix_desktop.context.listing import passes, position
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.memory import MemoryStore
+from tests.support.finding import COLUMNS, fill, filters, found_by, handover, made, open_store, orders, walk
+from tests.support.store_making import TickingClock
+
+Store = LevelStore | MemoryStore
+
+DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() for one in range(40)]
+
+
+@pytest.fixture(params=["leveldb", "indexed", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    """Each store with forty entries; the durable one with its texts indexed, and without."""
+    store: Store = (
+        MemoryStore(TickingClock()) if request.param == "memory" else await open_store(tmp_path / "s")
+    )
+    await fill(store, DATAS)
+    if request.param == "indexed":
+        await store.indexed()
+    yield store
+    await store.close()
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: SortColumn) -> None:
+    for descending in (False, True):
+        sort = Sort(column, descending)
+        found = await walk(store, 7, sort)
+        assert len(found) == len(DATAS)
+        places = [position(one, sort.column) for one in found]
+        assert places == sorted(places, reverse=descending)
+        assert b"".join(bytes.fromhex(one.digest) for one in found) == await store.digests(sort)
+
+
+async def test_equal_entries_come_newest_first_when_descending(store: Store) -> None:
+    found = await walk(store, 9, Sort("tool", True), Filter(tool="read_file"))
+    assert [one.created for one in found] == sorted((one.created for one in found), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "count"),
+    [
+        (Filter(tool="run_command"), 13),
+        (Filter(besides=("run_command",)), 27),
+        (Filter(kinds=("index",)), 8),
+        (Filter(target="SRC/APP"), 10),
+        (Filter(target="ÜNÏ"), 10),
+        (Filter(least_size=1000), 8),
+        (Filter(most_size=27), 2),
+        (Filter(unused=True), 36),
+        (Filter(orphan=True), 33),
+        (Filter(session="t"), 0),
+        (Filter(pinned=True), 0),
+        (Filter(pinned=False, trashed=False), 40),
+        (Filter(trashed=True), 0),
+    ],
+)
+async def test_a_filter_lets_through_what_it_says(store: Store, wanted: Filter, count: int) -> None:
+    everything = await walk(store, 50)
+    found = await walk(store, 4, "newest", wanted)
+    assert found == [one for one in everything if passes(one, wanted)]
+    assert len(found) == count
+
+
+async def test_the_session_that_stored_it_first_stays(store: Store) -> None:
+    again = made(DATAS[0])
+    before = await store.entry(again.digest)
+    assert before.session == "s"
+    await store.commit("other", contents=[again])
+    assert (await store.entry(again.digest)).session == "s"
+    await store.commit("other", contents=[made(b"its own")])
+    assert [one.digest for one in await walk(store, 5, wanted=Filter(session="other"))] == [
+        digest_of(b"its own")
+    ]
+
+
+async def test_a_hash_prefix_goes_with_any_order(store: Store) -> None:
+    everything = await walk(store, 50, Sort("size"))
+    for prefix in "0123456789abcdef":
+        found = await walk(store, 2, Sort("size"), Filter(prefix=prefix))
+        assert found == [one for one in everything if one.digest.startswith(prefix)]
+    one = everything[3].digest
+    assert [found.digest for found in await walk(store, 2, wanted=Filter(prefix=one))] == [one]
+    for wrong in ("xy", "A", "0" * 65):
+        with pytest.raises(ValueError, match="hex digits"):
+            await store.page(wanted=Filter(prefix=wrong))
+
+
+async def test_the_cursor_of_another_order_is_refused(store: Store) -> None:
+    by_size = (await store.page(limit=2, order=Sort("size"))).cursor
+    newest = (await store.page(limit=2)).cursor
+    wrong: list[tuple[str, Order]] = [
+        (by_size, "newest"),
+        (newest, Sort("size")),
+        (by_size, Sort("size", True)),
+        (by_size, Sort("tool")),
+        (by_size[:-4], Sort("size")),
+        ("zz", Sort("size")),
+        ("93", Sort("size")),
+    ]
+    for cursor, order in wrong:
+        with pytest.raises(ValueError, match="cursor"):
+            await store.page(cursor, order=order)
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest", Sort("size", True), Sort("tool"), Sort("digest")])
+async def test_what_is_written_between_two_pages_moves_nothing(store: Store, order: Order) -> None:
+    before = await walk(store, 50, order)
+    found: list[Entry] = []
+    cursor = ""
+    for number in range(100):
+        page = await store.page(cursor, 7, order)
+        found += page.entries
+        await store.commit("s", contents=[made(b"later %d" % number, number)])
+        cursor = page.cursor
+        if not cursor or len(found) > 3 * len(before):
+            break
+    known = {one.digest for one in before}
+    assert [one.digest for one in found if one.digest in known] == [one.digest for one in before][
+        : len(found)
+    ]
+
+
+async def test_a_page_sees_what_was_committed_before_it(store: Store) -> None:
+    for number in range(20):
+        one = made(b"fresh %d %s" % (number, b"y" * 9000), number)
+        await store.commit("s", contents=[one], recalls=[one.digest])
+        (found,) = (
+            await store.page(limit=1, order=Sort("created", True), wanted=Filter(least_size=9000))
+        ).entries
+        assert (found.digest, found.recalls) == (one.digest, 1)
+
+
+async def test_words_are_found_with_their_lines(store: Store) -> None:
+    found = await store.search("TIDE strasse", limit=50)
+    assert len(found.hits) == 40
+    assert found.cursor == ""
+    hit = (await store.search('"number 12"')).hits[0]
+    assert [(spot.line, spot.excerpt[:9]) for spot in hit.sighting.best] == [(1, "number 12")]
+    assert hit.entry.digest == digest_of(DATAS[12])
+    assert (await store.search("number zebra")).hits == ()
+
+
+async def test_short_words_and_names_are_found(store: Store) -> None:
+    assert len(await found_by(store, "x 12")) == 1
+    assert len(await found_by(store, "ß")) == 40
+    assert len(await found_by(store, "pytest unit")) == 10
+    assert await found_by(store, "1", 7) == await found_by(store, "1", 50)
+
+
+async def test_a_search_keeps_to_its_filter(store: Store) -> None:
+    wanted = Filter(tool="run_command", least_size=500)
+    found = await found_by(store, "tide", 2, wanted)
+    assert found == [one.digest for one in await walk(store, 50, wanted=wanted)]
+    assert len(found) > 3
+
+
+async def test_a_search_goes_on_behind_its_cursor_and_every_hits(store: Store) -> None:
+    everything = await found_by(store, "tide", 50)
+    part = await store.search("tide", limit=5)
+    assert [hit.entry.digest for hit in part.hits] == everything[:5]
+    rest = await store.search("tide", limit=50, cursor=part.hits[2].cursor)
+    assert [hit.entry.digest for hit in rest.hits] == everything[3:]
+    for cursor in ("x", "6d00", (await store.page(limit=1, order=Sort("size"))).cursor):
+        with pytest.raises(ValueError, match="cursor"):
+            await store.search("tide", cursor=cursor)
+
+
+async def test_a_search_stops_when_it_is_told(store: Store) -> None:
+    sizes: list[int] = []
+
+    def going(size: int) -> bool:
+        sizes.append(size)
+        return len(sizes) < 4
+
+    found = await store.search("tide", going=going)
+    assert len(found.hits) == 4
+    assert found.cursor
+    assert sizes == [hit.entry.size for hit in (await store.search("tide", limit=5)).hits][1:]
+    assert len((await store.search("tide", going=lambda _: False)).hits) == 1, "it always goes on by one"
+
+
+async def test_a_query_without_words_is_refused(store: Store) -> None:
+    for query in ("", "  ", "x" * 201):
+        with pytest.raises(InputUnusable):
+            await store.search(query)
+        with pytest.raises(InputUnusable):
+            await store.search_handovers(query)
+
+
+async def test_large_and_binary_contents_are_found(store: Store) -> None:
+    large = b"a line of it\n" * 100_000 + b"the Needle\n"
+    binary = b"\0\1\2 Needle \0"
+    await store.commit("s", contents=[made(large), made(binary, 1)])
+    await store.indexed()
+    assert await found_by(store, "needle") == sorted([digest_of(large), digest_of(binary)])
+    assert (await store.search('"the needle"')).hits[0].sighting.best[0].line == 100_001
+
+
+async def test_nul_and_signs_of_other_planes_are_found(store: Store) -> None:
+    odd = 'a\0b 🌊🌊🌊 \ufffe\uffff "quoted" it\'s 100%_\n'.encode() * 700
+    data = b"x" * 8192 + odd
+    await store.commit("s", contents=[made(data)])
+    for query in ("🌊🌊🌊", "\ufffe\uffff", "it's", "100%_", "a\0b"):
+        assert await found_by(store, query) == [digest_of(data)], query
+
+
+async def test_the_tools_are_known(store: Store) -> None:
+    assert await store.tools() == ("read_file", "run_command", "search_cached_content")
+
+
+async def test_handovers_are_found_newest_first(store: Store) -> None:
+    await store.commit(
+        "h",
+        [handover(1, "The Tide gauge is broken."), handover(2, "All is well.", ledger="src/tide.py w")],
+        [Content(digest_of(b"index"), b"index", kind="index")],
+    )
+    found = await store.search_handovers("tide")
+    assert [(one.session, one.seq) for one in found] == [("h", 2), ("h", 1)]
+    assert found[1].sighting.best[0].excerpt == "- The Tide gauge is broken."
+    assert [one.seq for one in await store.search_handovers("tide", limit=1)] == [2]
+    assert await store.search_handovers("zebra") == ()
+
+
+async def test_a_closed_store_finds_nothing(store: Store) -> None:
+    await store.close()
+    calls = (
+        store.page(order=Sort("size")),
+        store.digests(),
+        store.tools(),
+        store.search("tide"),
+        store.search_handovers("tide"),
+    )
+    for call in calls:
+        with pytest.raises(StoreClosed):
+            await call
+
+
+texts = st.lists(
+    st.text(st.sampled_from('aAbß\u0301İ\0\n "ﬁé日x'), max_size=24).map(str.encode) | st.binary(max_size=9),
+    unique=True,
+    max_size=12,
+)
+queries = st.text(st.sampled_from('aAbßé\u0301İ\0" ﬁ日x'), min_size=1, max_size=6)
+
+
+async def _same(datas: list[bytes], order: Order, wanted: Filter, query: str, limit: int, at: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        durable, twin = await open_store(Path(folder)), MemoryStore(TickingClock())
+        try:
+            for part in (datas[:at], datas[at:]):
+                for store in (durable, twin):
+                    await fill(store, part)
+                if part is datas[:at]:
+                    await durable.indexed()
+            found = [await found_by(one, query, limit, wanted) for one in (durable, twin)]
+            assert found[0] == found[1]
+            for listed in (Filter(), wanted):
+                pages = [
+                    [one.digest for one in await walk(store, limit, order, listed)]
+                    for store in (durable, twin)
+                ]
+                if isinstance(order, Sort) and order.column == "stored":
+                    pages = [sorted(page) for page in pages]  # only one of them compresses
+                assert pages[0] == pages[1]
+            assert await durable.tools() == await twin.tools()
+        finally:
+            await durable.close()
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(texts, orders, filters, queries, st.integers(1, 5), st.integers(0, 12))
+def test_index_scan_and_twin_find_the_same(
+    datas: list[bytes], order: Order, wanted: Filter, query: str, limit: int, at: int
+) -> None:
+    if not query.split() or not query.replace('"', "").strip():
+        return
+    asyncio.run(_same(datas, order, wanted, query, limit, at))

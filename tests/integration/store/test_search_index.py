@@ -1,0 +1,249 @@
+"""The search index on disk: kept, made again, caught up, thrown away; what is found never depends on it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.content import Filter, Sort
+from helix_desktop.context.digest import digest_of
+from helix_desktop.store import search_db, search_texts, search_work
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.memory import MemoryStore
+from tests.support.finding import fill, found_by, made, open_store, walk
+from tests.support.store_making import OTHER_WORKSPACE, TickingClock
+
+DATAS = [f"number {one} {'wave ' * (one % 50)}\nTide {one % 7}\n".encode() for one in range(90)]
+QUERIES = ("tide", "wave tide", "number 77", "zebra", "e")
+PAGE = 4096  # bytes of the index file that are damaged at once
+
+
+async def answers(store: LevelStore) -> list[list[str]]:
+    """What a store finds: in every way in which its index answers."""
+    listed = [
+        [one.digest for one in await walk(store, 50, order, wanted)]
+        for order in (Sort("size"), Sort("tool", True), Sort("recalls"))
+        for wanted in (Filter(), Filter(tool="read_file", orphan=True))
+    ]
+    joined = [(await store.digests(Sort("line"))).hex(), ",".join(await store.tools())]
+    return [*listed, *[await found_by(store, query, 30) for query in QUERIES], joined]
+
+
+async def filled(folder: Path) -> list[list[str]]:
+    """A closed store whose index holds all; what it found."""
+    store = await open_store(folder)
+    await fill(store, DATAS)
+    scanned = await answers(store)
+    await store.indexed()
+    found = await answers(store)
+    await store.close()
+    assert found == scanned
+    return found
+
+
+async def found_in(folder: Path) -> list[list[str]]:
+    """What is found right after opening, and the same once all is indexed."""
+    store = await open_store(folder)
+    try:
+        at_once = await answers(store)
+        await store.indexed()
+        assert await answers(store) == at_once
+        return at_once
+    finally:
+        await store.close()
+
+
+def asked(folder: Path, question: str) -> int:
+    """A number out of a closed index."""
+    with closing(sqlite3.connect(folder / "search.db")) as db:
+        return int(db.execute(question).fetchone()[0])
+
+
+async def test_an_index_that_knows_the_last_write_is_kept(tmp_path: Path) -> None:
+    expected = await filled(tmp_path)
+    assert asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 1") == len(DATAS)
+    last = asked(tmp_path, "SELECT max(id) FROM entries")
+    store = await open_store(tmp_path)
+    assert await answers(store) == expected
+    await store.commit("s", contents=[made(b"one more tide")])
+    await store.close()
+    assert asked(tmp_path, "SELECT max(id) FROM entries") == last + 1
+    assert asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 0") == 1
+    store = await open_store(tmp_path)
+    try:
+        assert (await found_by(store, "more tide")) == [digest_of(b"one more tide")], "before it is indexed"
+        await store.indexed()
+        assert (await found_by(store, "more tide")) == [digest_of(b"one more tide")]
+    finally:
+        await store.close()
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _garble_head(path: Path) -> None:
+    path.write_bytes(b"not a database" * 50 + path.read_bytes()[700:])
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _make_folder(path: Path) -> None:
+    path.unlink()
+    (path / "in the way").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, _cut, _garble_head, _empty, _make_folder])
+async def test_a_missing_or_damaged_index_loses_nothing(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    expected = await filled(tmp_path)
+    spoil(tmp_path / "search.db")
+    assert await found_in(tmp_path) == expected
+
+
+async def test_no_damaged_page_changes_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = await filled(tmp_path / "kept")
+    size = (tmp_path / "kept" / "search.db").stat().st_size
+    renewed = 0
+    for at in range(0, size, PAGE * 11):
+        folder = tmp_path / f"at-{at}"
+        shutil.copytree(tmp_path / "kept", folder)
+        with (folder / "search.db").open("r+b") as file:
+            file.seek(at)
+            file.write(b"\xee" * PAGE)
+        before = (folder / "search.db").stat().st_ino
+        assert await found_in(folder) == expected, f"page at {at}"
+        renewed += (folder / "search.db").stat().st_ino != before
+        shutil.rmtree(folder)
+    assert renewed > 3, "damage that is met is noticed"
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, _garble_head, _empty])
+async def test_an_index_that_is_spoiled_while_open_loses_nothing(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    twin = MemoryStore(TickingClock())
+    store = await open_store(tmp_path)
+    for one in (store, twin):
+        await fill(one, DATAS[:60])
+    await store.indexed()
+    spoil(tmp_path / "search.db")
+    for one in (store, twin):
+        await fill(one, DATAS[60:])
+    assert await found_by(store, "tide wave", 50) == await found_by(twin, "tide wave", 50)
+    await store.indexed()
+    assert await found_by(store, "tide wave", 50) == await found_by(twin, "tide wave", 50)
+    for order in (Sort("size"), Sort("tool", True)):
+        assert await store.digests(order) == await twin.digests(order)
+    await store.close()
+    assert await found_in(tmp_path)
+
+
+async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) -> None:
+    await filled(tmp_path / "a")
+    older = (tmp_path / "a" / "search.db").read_bytes()
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    store = await open_store(tmp_path / "a")
+    more = [made(b"later tide %d" % number, number) for number in range(30)]
+    await store.commit("s", contents=more, recalls=[digest_of(DATAS[5])] * 3)
+    await store.indexed()
+    expected = await answers(store)
+    await store.close()
+    newer = (tmp_path / "a" / "search.db").read_bytes()
+
+    (tmp_path / "a" / "search.db").write_bytes(older)
+    assert await found_in(tmp_path / "a") == expected
+    before = await found_in(tmp_path / "b")
+    (tmp_path / "b" / "search.db").write_bytes(newer)
+    assert await found_in(tmp_path / "b") == before
+
+
+async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> None:
+    await filled(tmp_path / "mine")
+    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after=None)
+    await theirs.close()
+    shutil.copy(tmp_path / "mine" / "search.db", tmp_path / "theirs" / "search.db")
+    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after=None)
+    try:
+        assert await theirs.digests(Sort("size")) == b""
+        assert await found_by(theirs, "tide") == []
+        assert await theirs.tools() == ()
+    finally:
+        await theirs.close()
+
+
+async def test_a_store_is_found_whole_while_its_index_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = await filled(tmp_path)
+    (tmp_path / "search.db").unlink()
+    monkeypatch.setattr(search_work, "_RECORDS_AT_ONCE", 3)
+    store = await open_store(tmp_path)
+    twin = MemoryStore(TickingClock())
+    await fill(twin, DATAS)
+    try:
+        for number in range(30):
+            for one in (store, twin):
+                await one.commit("t", contents=[made(b"meanwhile %d" % number, number)])
+            assert await store.digests(Sort("size")) == await twin.digests(Sort("size"))
+        await store.indexed()
+        assert await store.digests(Sort("line")) == await twin.digests(Sort("line"))
+        assert len(await found_by(store, "meanwhile")) == 30
+        assert len((await answers(store))[0]) == len(expected[0]) + 30
+    finally:
+        await store.close()
+
+
+async def test_without_trigrams_contents_are_scanned_and_lists_are_sorted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(search_db, "_WORDS", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')")
+    expected = await filled(tmp_path)
+    assert "has no trigrams: searching scans" in caplog.text
+    assert asked(tmp_path, "SELECT count(*) FROM entries") == len(DATAS)
+    assert await found_in(tmp_path) == expected
+
+
+async def test_what_the_index_says_is_read_in_the_store_before_it_is_shown(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "search.db")) as db, db:
+        db.execute("INSERT INTO words(rowid, text) SELECT id + 1, 'xylophone' FROM entries")
+    assert asked(tmp_path, "SELECT count(*) FROM words WHERE words MATCH 'xyl'") == len(DATAS)
+    store = await open_store(tmp_path)
+    try:
+        assert await found_by(store, "xylophone") == []
+    finally:
+        await store.close()
+
+
+async def test_texts_are_indexed_when_the_store_is_left_alone(tmp_path: Path) -> None:
+    store = await open_store(tmp_path, index_after=0.0)
+    await fill(store, DATAS)
+    with closing(sqlite3.connect(tmp_path / "search.db")) as db:
+        for _ in range(20_000):
+            await store.totals()
+            (waiting,) = db.execute("SELECT count(*) FROM entries WHERE text = 0").fetchone()
+            (known,) = db.execute("SELECT count(*) FROM entries").fetchone()
+            if known == len(DATAS) and not waiting:
+                break
+    await store.close()
+    assert asked(tmp_path, "SELECT count(*) FROM words WHERE words MATCH '\"tid\"'") == len(DATAS)
+
+
+async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_texts, "_ROOM", 1)
+    store = await open_store(tmp_path, index_after=0.0)
+    await fill(store, DATAS)
+    await store.close()
+    waiting = asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 0")
+    assert waiting > 0
+    assert asked(tmp_path, "SELECT sequence FROM state") > 0, "the entries are known all the same"
+    assert await found_in(tmp_path)

@@ -1,0 +1,107 @@
+"""Stores full of different entries, and every way to list them, for tests of finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from hypothesis import strategies as st
+
+from helix_desktop.agent.ports import Store
+from helix_desktop.context.content import (
+    Content,
+    ContentKind,
+    Entry,
+    Filter,
+    Order,
+    Sort,
+    SortColumn,
+)
+from helix_desktop.context.digest import digest_of, first_line
+from helix_desktop.context.event import Bullet, HandoverMade, Recorded, Section
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import START, WORKSPACE, TickingClock, answered
+
+COLUMNS: tuple[SortColumn, ...] = get_args(SortColumn)
+TOOLS = ("read_file", "run_command", "search_cached_content")
+TARGETS = ("src/App.py", "src/ünï.py", "pytest -q tests/unit", "")
+KINDS: tuple[ContentKind, ...] = get_args(ContentKind)
+
+orders = st.sampled_from(["newest", "oldest"]) | st.builds(Sort, st.sampled_from(COLUMNS), st.booleans())
+filters = st.builds(
+    Filter,
+    prefix=st.sampled_from(["", "", "a", "0", "3f"]),
+    tool=st.sampled_from(["", "", *TOOLS, "none"]),
+    besides=st.sampled_from([(), (), ("read_file",), TOOLS[:2]]),
+    kinds=st.sampled_from([(), (), ("output",), ("index", "argument")]),
+    session=st.sampled_from(["", "", "s", "ß"]),
+    target=st.sampled_from(["", "", "APP", "ÜN", "q"]),
+    least_size=st.sampled_from([0, 0, 40, 2_000]),
+    most_size=st.sampled_from([None, None, 60, 2_000_000]),
+    since=st.sampled_from([0, 0, START + 5_000]),
+    until=st.sampled_from([None, None, START + 9_000]),
+    unused=st.booleans(),
+    orphan=st.booleans(),
+    pinned=st.sampled_from([None, None, False, True]),
+    trashed=st.sampled_from([None, None, False, True]),
+)
+
+
+def made(data: bytes, number: int = 0) -> Content:
+    """A content whose tool, target and kind go by its number."""
+    line = first_line(data[:200].decode(errors="replace"))
+    tool, target = TOOLS[number % 3], TARGETS[number % 4]
+    kind = KINDS[number % 5] if number % 5 < len(KINDS) else "output"
+    return Content(digest_of(data), data, tool, target, line, number * 7 % 5, kind)
+
+
+async def fill(store: Store, datas: Sequence[bytes]) -> None:
+    """Store contents, several per commit and per session; some are named by events, some recalled."""
+    for at in range(0, len(datas), 3):
+        part = [made(data, at + place) for place, data in enumerate(datas[at : at + 3])]
+        session = ("s", "ß", "t")[at % 3 if at % 2 else 0]
+        seq = len(await store.events(session)) + 1
+        named = [answered(seq, datas[at])] if at % 2 else []
+        await store.commit(session, named, part, [part[-1].digest] if at % 4 == 0 else [])
+
+
+async def walk(store: Store, limit: int, order: Order = "newest", wanted: Filter = Filter()) -> list[Entry]:  # noqa: B008 - it is frozen
+    """All entries that pass, page by page."""
+    found: list[Entry] = []
+    cursor = ""
+    while True:
+        page = await store.page(cursor, limit, order, wanted=wanted)
+        assert len(page.entries) <= limit
+        found += page.entries
+        cursor = page.cursor
+        if not cursor:
+            return found
+
+
+async def found_by(store: Store, query: str, limit: int = 3, wanted: Filter = Filter()) -> list[str]:  # noqa: B008 - it is frozen
+    """The digests of all hits, by following the cursors."""
+    found: list[str] = []
+    cursor = ""
+    while True:
+        part = await store.search(query, wanted, limit, cursor)
+        assert len(part.hits) <= limit
+        found += [hit.entry.digest for hit in part.hits]
+        cursor = part.cursor
+        if not cursor:
+            return found
+
+
+def handover(seq: int, *said: str, ledger: str = "") -> Recorded:
+    """A handover that says these sentences."""
+    bullets = tuple(Bullet(words, ()) for words in said)
+    index = digest_of(b"index")
+    fact = HandoverMade(
+        seq - 1, 0, (Section("Current Issues", bullets),), ledger, index, 1, 9, 100, 50, 3, "m", "85 %"
+    )
+    return Recorded(seq, START + seq, fact)
+
+
+async def open_store(folder: Path, index_after: float | None = None) -> LevelStore:
+    """A store on disk with a ticking clock; it indexes texts when `indexed` is awaited."""
+    return await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after=index_after)

@@ -1,0 +1,126 @@
+"""Simulated power loss: what a disk may hold when it lost power between two acknowledged writes.
+
+A writer is halted after each acknowledgement and its files are copied. What a copy holds was synced; what the
+next copy holds beyond it may have reached the disk wholly, partly, as zeros or as anything at all, sector by
+sector. LevelDB's own order is kept: a table is synced before its list names it, a list before CURRENT does.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from helix_desktop.context.digest import digest_of
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_making import WORKSPACE, answered
+from tests.support.store_power_writer import SESSIONS, body
+from tests.support.store_truth import Truth, compare
+
+_WRITER = Path(__file__).with_name("store_power_writer.py")
+_SECTOR = 512  # bytes
+MODES = ("dropped", "cut", "zeroed", "garbled", "mixed")
+
+
+def record(folder: Path, groups: int, largest: int) -> list[Path]:
+    """Let a writer commit so many groups; a copy of its store before the first and after each."""
+    live = folder / "live"
+    command = [sys.executable, str(_WRITER), str(live), WORKSPACE, str(largest)]
+    copies: list[Path] = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for number in range(groups + 1):
+            if number:
+                child.stdin.write(b"\n")
+                child.stdin.flush()
+                assert child.stdout.readline() == b"%d\n" % number
+                copies.append(_halted_copy(child, live, folder / str(number)))
+        child.send_signal(signal.SIGKILL)
+    return copies
+
+
+def _halted_copy(child: subprocess.Popen[bytes], live: Path, to: Path) -> Path:
+    child.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+    shutil.copytree(live, to)
+    child.send_signal(signal.SIGCONT)
+    return to
+
+
+def lose_power(before: Path, after: Path, to: Path, rnd: random.Random, mode: str) -> None:
+    """Make the store that is found when power was lost between two copies."""
+    shutil.copytree(before, to)
+    listed = [path.name for path in (before / "db").glob("MANIFEST-*")]
+    list_grew = any(_size(after / "db" / name) > _size(before / "db" / name) for name in listed)
+    list_kept = list_grew and rnd.random() < 0.5
+    for path in sorted((after / "db").iterdir()):
+        had = before / "db" / path.name
+        if path.name in ("LOCK", "LOG", "CURRENT") or _size(path) <= _size(had):
+            continue
+        if path.suffix == ".ldb":
+            if list_kept:
+                shutil.copy(path, to / "db")
+                continue
+        elif path.name in listed:
+            if list_kept:
+                shutil.copy(path, to / "db")
+            continue
+        elif not had.exists() and not list_kept and rnd.random() < 0.3:
+            continue  # its name did not reach the disk
+        synced = had.read_bytes() if had.exists() else b""
+        (to / "db" / path.name).write_bytes(synced + _tail(path.read_bytes()[len(synced) :], rnd, mode))
+
+
+def _tail(tail: bytes, rnd: random.Random, mode: str) -> bytes:
+    """What the disk holds of bytes that were written and not synced."""
+    if mode == "dropped":
+        return b""
+    cut = tail[: rnd.randrange(len(tail) + 1)]
+    if mode == "cut":
+        return cut
+    made = bytearray(cut)
+    first = rnd.randrange(len(made) + 1)
+    for at in range(first, len(made), _SECTOR):
+        end = min(at + _SECTOR, len(made))
+        fate = rnd.choice(["zeroed", "garbled", "there"]) if mode == "mixed" else mode
+        if fate == "zeroed":
+            made[at:end] = bytes(end - at)
+        elif fate == "garbled":
+            made[at:end] = rnd.randbytes(end - at)
+    return bytes(made)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else -1
+
+
+def truth_of(groups: int, largest: int) -> Truth:
+    """What was given to the store in the first groups."""
+    truth = Truth()
+    for session in SESSIONS:
+        for seq in range(1, groups + 1):
+            data = body(session, seq, largest)
+            truth.events.setdefault(session, []).append(answered(seq, data))
+            truth.contents[digest_of(data)] = data
+    return truth
+
+
+async def check_after_power_loss(folder: Path, acknowledged: int, largest: int) -> None:
+    """Assert that the store opens with all that was acknowledged, fits together, and takes writes."""
+    store = await LevelStore.open(folder, WORKSPACE)
+    try:
+        missing = await compare(store, truth_of(acknowledged + 1, largest))
+        assert not missing.contents & truth_of(acknowledged, largest).contents.keys()
+        assert all(lost <= 1 for lost in missing.events.values())
+        checked = await store.health.check()
+        assert checked.problems == ()
+        for session in SESSIONS:
+            seq = len(await store.events(session)) + 1
+            await store.commit(session, [answered(seq, body(session, 1, largest))])
+    finally:
+        await store.close()

@@ -1,0 +1,143 @@
+"""180 power losses, 100 kills and 360 damaged files of a store: nothing that can be saved may be lost.
+
+Not collected with the other tests; as a script it runs them all: `damage.py [-k power_loss]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import plyvel
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from helix_desktop.context.event import Recorded
+from helix_desktop.store import keys
+from helix_desktop.store.codec import Codec, RowDamaged
+from helix_desktop.store.content import is_whole
+from helix_desktop.store.event_log import EVENT
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_damage import settle
+from tests.support.store_killing import Acknowledged, check_acknowledged, check_rows_agree, kill_a_writer
+from tests.support.store_making import WORKSPACE
+from tests.support.store_power import MODES, check_after_power_loss, lose_power, record
+from tests.support.store_truth import Truth, damage_and_compare, damage_one_file, write_on
+
+pytestmark = pytest.mark.timeout(600)
+
+GROUPS, LARGEST = 24, 2_000_000  # enough for LevelDB to change its log and write tables meanwhile
+LOSSES = 36  # of each of the five modes
+KILLS, AT_ONCE = 10, 10
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A store after each of many groups of writes."""
+    return record(tmp_path_factory.mktemp("power"), GROUPS, LARGEST)
+
+
+def test_the_recorded_writer_changed_its_log_and_wrote_tables(copies: list[Path]) -> None:
+    logs = {path.name for one in copies for path in (one / "db").glob("*.log")}
+    tables = {path.name for one in copies for path in (one / "db").glob("*.ldb")}
+    assert len(logs) > 1
+    assert len(tables) > 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", range(LOSSES))
+async def test_power_loss(copies: list[Path], tmp_path: Path, mode: str, seed: int) -> None:
+    rnd = random.Random(f"{mode} {seed}")
+    acknowledged = rnd.randrange(1, GROUPS)
+    lose_power(copies[acknowledged - 1], copies[acknowledged], tmp_path / "store", rnd, mode)
+    await check_after_power_loss(tmp_path / "store", acknowledged, LARGEST)
+    shutil.rmtree(tmp_path / "store")
+
+
+@pytest.mark.parametrize("batch", range(AT_ONCE))
+async def test_kill_9(tmp_path: Path, batch: int) -> None:
+    folder = tmp_path / "store"
+    everything: Acknowledged = {}
+    for number in range(KILLS):
+        acknowledged = kill_a_writer(folder, batch * KILLS + number)
+        everything |= acknowledged
+        store = await LevelStore.open(folder, WORKSPACE)
+        try:
+            assert store.health.report is None
+            assert await check_acknowledged(store, acknowledged) > 0
+        finally:
+            await store.close()
+    store = await LevelStore.open(folder, WORKSPACE)
+    try:
+        await check_acknowledged(store, everything)
+        assert (await store.health.check()).sound
+    finally:
+        await store.close()
+    check_rows_agree(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
+    """A closed store of 120 commits in tables and in the log."""
+    folder, made = tmp_path_factory.mktemp("original") / "store", Truth()
+    asyncio.run(write_on(folder, made, 60, 1))
+    settle(folder)
+    asyncio.run(write_on(folder, made, 60, 2))
+    return folder, made
+
+
+@pytest.mark.parametrize("seed", range(300))
+async def test_damaged_bytes(original: tuple[Path, Truth], tmp_path: Path, seed: int) -> None:
+    shutil.copytree(original[0], tmp_path / "store")
+    await damage_and_compare(tmp_path / "store", original[1], random.Random(f"torture {seed}"))
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_mending_recovers_no_less_than_leveldbs_own_repair(
+    original: tuple[Path, Truth], tmp_path: Path, seed: int
+) -> None:
+    shutil.copytree(original[0], tmp_path / "store")
+    damage_one_file(tmp_path / "store", random.Random(f"repair {seed}"))
+    shutil.copytree(tmp_path / "store", tmp_path / "repaired")
+    plyvel.repair_db(str(tmp_path / "repaired" / "db"))
+    theirs = sound_rows(tmp_path / "repaired" / "db")
+    (tmp_path / "store" / "doubt").write_text("Asked for", encoding="utf-8")
+    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    await store.close()
+    ours = sound_rows(tmp_path / "store" / "db")
+    assert theirs[0] <= ours[0]
+    for session, log in theirs[1].items():
+        assert unbroken(log) <= unbroken(ours[1].get(session, [])), session
+
+
+def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
+    """The contents in one row, and the events by session, that are what was written."""
+    codec = Codec()
+    contents: set[bytes] = set()
+    logs: dict[str, list[int]] = {}
+    opened = plyvel.DB(str(db), compression=None)
+    for key, row in opened.iterator():
+        try:
+            if key[:1] == b"b" and is_whole(codec, key, row):
+                contents.add(key)
+            elif key[:1] == b"e":
+                event: Recorded = codec.unseal(key, row, EVENT)
+                logs.setdefault(keys.place_in(key)[0], []).append(event.seq)
+        except RowDamaged:
+            continue
+    opened.close()
+    return contents, logs
+
+
+def unbroken(log: list[int]) -> int:
+    """How many events stand in a log without a gap, from the first on."""
+    return next((number for number, seq in enumerate(log) if seq != number + 1), len(log))
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main(["-q", __file__, *sys.argv[1:]]))

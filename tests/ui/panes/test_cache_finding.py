@@ -1,0 +1,205 @@
+"""Sorting, filtering and searching in the cache browser, over a source in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.ui.cache_browser.choices import SIZES, of_tool
+from helix_desktop.ui.cache_browser.columns import COLUMNS
+from helix_desktop.ui.cache_browser.rows import HandoverLink, PreviewState
+from helix_desktop.ui.cache_browser.view import CacheBrowser
+from tests.support.panes_samples import NOW_MS, SampleCache, cache_row
+
+pytestmark = pytest.mark.qt_loop
+
+
+@pytest_asyncio.fixture
+async def scope() -> AsyncIterator[TaskScope]:
+    """The owner of a test's tasks."""
+    made = TaskScope()
+    yield made
+    await made.close()
+
+
+async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Give the loop turns until something holds."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - widgets set no asyncio.Event
+            await asyncio.sleep(0.001)
+
+
+async def opened(qtbot: QtBot, scope: TaskScope, source: SampleCache) -> CacheBrowser:
+    """A browser that shows a source."""
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.resize(900, 800)
+    pane.show()
+    pane.set_source(source)
+    wanted = len(source.rows_held)
+    await until(lambda: pane.model.rowCount() == wanted)
+    return pane
+
+
+def entries(count: int) -> SampleCache:
+    """A source of some entries."""
+    return SampleCache([cache_row(number) for number in range(count)])
+
+
+def titles(pane: CacheBrowser) -> list[str]:
+    """What the head of the table says."""
+    return [
+        str(pane.model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole))
+        for at in range(pane.model.columnCount())
+    ]
+
+
+async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scope: TaskScope) -> None:
+    """Numbers begin with the largest, texts with the first; the arrow says which way."""
+    source = entries(40)
+    pane = await opened(qtbot, scope, source)
+    head = pane.table.horizontalHeader()
+    sizes = sorted((row.size for row in source.rows_held), reverse=True)
+
+    def first_size() -> int:
+        row = pane.model.entry(0)
+        return row.size if row else 0
+
+    at = [column.key for column in COLUMNS].index("size")
+    spot = QPoint(head.sectionViewportPosition(at) + 20, head.height() // 2)
+    QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
+    await until(lambda: first_size() == sizes[0])
+    assert "Size ↓" in titles(pane)
+    assert "Created" in titles(pane)
+    QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
+    await until(lambda: first_size() == sizes[-1])
+    assert "Size ↑" in titles(pane)
+    pane.table.sort_requested.emit("target")
+    await until(lambda: "Target ↑" in titles(pane))
+
+
+async def test_filters_stand_as_chips_and_go_with_a_click(qtbot: QtBot, scope: TaskScope) -> None:
+    """One of a kind at a time; each can be let go alone, and all with Clear."""
+    source = entries(60)
+    pane = await opened(qtbot, scope, source)
+    bar = pane.filter_bar
+    assert not bar.chips.isVisible()
+    bar.toggle(of_tool("read_file"))
+    files = sum(row.tool == "read_file" for row in source.rows_held)
+    await until(lambda: pane.model.rowCount() == files)
+    bar.toggle(of_tool("run_command"))
+    bar.toggle(SIZES[0])
+    large = [row for row in source.rows_held if row.tool == "run_command" and row.size >= 10_240]
+    await until(lambda: pane.model.rowCount() == len(large))
+    assert bar.chips.words == ["Tool: run_command", "10 KB and more"]
+    assert bar.chips.isVisible()
+    bar.chips.press(0)
+    await until(lambda: bar.chips.words == ["10 KB and more"])
+    bar.clear()
+    await until(lambda: pane.model.rowCount() == 60)
+    assert not bar.chips.isVisible()
+
+
+async def test_the_filter_menu_offers_what_is_stored(qtbot: QtBot, scope: TaskScope) -> None:
+    """Tools and sessions of the cache, sizes, ages and use; what holds is checked."""
+    pane = await opened(qtbot, scope, entries(60))
+    pane.filter_bar.toggle(of_tool("read_file"))
+    await until(lambda: 0 < pane.model.rowCount() < 60)
+    await until(lambda: pane.model.entry(0) is not None)
+    menu = pane.filter_bar.choices_menu()
+    assert [action.text() for action in menu.actions() if action.text()] == [
+        "State", "Tool", "Session", "Size", "Age", "Never recalled", "Nothing refers to it",
+    ]  # fmt: skip
+    parts = [action.menu() for action in menu.actions()[1:5]]
+    texts = [[one.text() for one in part.actions()] for part in parts if isinstance(part, QMenu)]
+    assert "read_file" in texts[0]
+    assert texts[1] == ["Flush the stream", "Colours of the margin"]
+    assert isinstance(parts[0], QMenu)
+    assert [one.text() for one in parts[0].actions() if one.isChecked()] == ["read_file"]
+    menu.deleteLater()
+
+
+def hit_of(pane: CacheBrowser) -> str:
+    """The line that was found in the first row."""
+    row = pane.model.entry(0)
+    return row.hit if row else ""
+
+
+async def test_a_search_shows_its_lines_and_grows(qtbot: QtBot, scope: TaskScope) -> None:
+    """Hits come in parts without moving the selection; the line that was found stands in its row."""
+    source = entries(300)
+    source.part = 7
+    pane = await opened(qtbot, scope, source)
+    QTest.keyClicks(pane.filter_bar.field, "stream")
+    hits = [row for row in source.rows_held if "stream" in f"{row.target} {row.first_line}".lower()]
+    await until(lambda: pane.model.rowCount() == len(hits))
+    assert len(hits) > 3 * source.part
+    await until(lambda: hit_of(pane) == f"12: {hits[0].first_line}")
+    line = [column.key for column in COLUMNS].index("line")
+    assert not pane.table.isColumnHidden(line)
+    assert "Found at line" in titles(pane)
+    pane.filter_bar.clear()
+    await until(lambda: "First line" in titles(pane))
+
+
+async def test_a_found_content_opens_where_its_words_stand(qtbot: QtBot, scope: TaskScope) -> None:
+    """Its words are marked; the keyboard stays in the table; without a search find goes again."""
+    pane = await opened(qtbot, scope, entries(60))
+    QTest.keyClicks(pane.filter_bar.field, "py stream")
+    await until(lambda: 0 < pane.model.rowCount() < 60)
+    await until(lambda: bool(hit_of(pane)))
+    pane.table.choose(0)
+    row = pane.model.entry(0)
+    assert row is not None
+    pane.table.setFocus()
+    pane.show_preview(PreviewState(row, b"stream a\nmore\nstream b\n"))
+    find = pane.preview.content.find_bar
+    await until(lambda: find.count.text == "1 of 2")
+    assert pane.table.hasFocus()
+    pane.filter_bar.clear()
+    await until(lambda: pane.model.rowCount() == 60)
+    pane.show_preview(PreviewState(replace(row, hit=""), b"stream a\n"))
+    assert not find.isVisible()
+
+
+async def test_handovers_that_hold_the_words_are_a_click_away(qtbot: QtBot, scope: TaskScope) -> None:
+    """The line stands above the table while the search does."""
+    source = entries(30)
+    source.handovers = (HandoverLink("s-1", 41, "Flush the stream", "the stream is slow"),)
+    pane = await opened(qtbot, scope, source)
+    assert not pane.mentions.isVisible()
+    QTest.keyClicks(pane.filter_bar.field, "stream")
+    await until(pane.mentions.isVisible)
+    assert pane.mentions.chips.words == ["Flush the stream · e41"]
+    wanted: list[tuple[str, int]] = []
+    pane.handover_requested.connect(lambda session, seq: wanted.append((session, seq)))
+    pane.mentions.chips.press(0)
+    await until(lambda: wanted == [("s-1", 41)])
+    pane.filter_bar.clear()
+    await until(lambda: not pane.mentions.isVisible())
+
+
+async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskScope) -> None:
+    """By its tool and by its path; a click on it lets go again."""
+    source = entries(60)
+    pane = await opened(qtbot, scope, source)
+    await until(lambda: pane.model.entry(0) is not None)
+    pane.table.choose(0)
+    pane.table.menu_requested.emit(QPoint(1, 1))
+    (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
+    texts = [action.text() for action in menu.actions() if action.text()]
+    assert texts[0] == f"Only tool {source.rows_held[0].tool}"
+    assert texts[-1] == "Copy the hash"
+    menu.actions()[0].trigger()
+    menu.close()
+    same = sum(row.tool == source.rows_held[0].tool for row in source.rows_held)
+    await until(lambda: pane.model.rowCount() == same)

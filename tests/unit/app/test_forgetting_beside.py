@@ -1,0 +1,68 @@
+"""What is forgotten beside the store: saved approvals that name it, and the app's logs."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from helix_desktop.agent.room import Room
+from helix_desktop.app.crash import close_log, open_log
+from helix_desktop.app.forgetting import forget_everywhere, preview_everywhere
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.forgetting import Wanted
+from helix_desktop.context.tool import Rule
+from helix_desktop.workspaces.registry import Registry
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import ScriptedModel, in_turn, said
+
+SECRET = "hunter2-hunter2"
+
+
+@dataclass
+class Kept:
+    """What the desk keeps beside the store."""
+
+    registry: Registry
+    data: DataDir
+
+
+async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> None:
+    data = DataDir(tmp_path / "data")
+    data.ensure()
+    (tmp_path / "project").mkdir()
+    registry = Registry(data.workspaces_dir, TomlFiles(), lambda: 1)
+    record = registry.add(tmp_path / "project")
+    harmless = Rule("run_command", "make", 1)
+    registry.change(record.id, rules=(Rule("run_command", f"login {SECRET}", 1), harmless))
+    rig = Rig(ScriptedModel(in_turn(said("Hello."))))
+    talk = await rig.begin()
+    await talk.run(f"My key is {SECRET}.")
+    room: Room = rig.room
+    room.id = record.id
+    handler = open_log(data.logs_dir)
+    try:
+        log = logging.getLogger("helix_desktop.test")
+        log.info("tried %s in vain", SECRET)
+        kept = Kept(registry, data)
+        finds = await preview_everywhere(kept, room, Wanted(SECRET))
+        (rule,) = finds.rules
+        assert rule.startswith("run_command: login [FORGOTTEN ")
+        assert finds.logs == ("helix-desktop.log",)
+        assert "1 saved approval: revoked" in finds.lines
+        assert await forget_everywhere(kept, room, Wanted(SECRET)) is not None
+        log.info("and went on")
+    finally:
+        close_log(handler)
+    written = (data.logs_dir / "helix-desktop.log").read_text()
+    assert "tried [FORGOTTEN " in written
+    assert written.endswith("and went on\n")
+    assert registry.get(record.id).rules == (harmless,)
+    assert not [one for one in data.root.rglob("*") if one.is_file() and SECRET in one.read_text()]
+    assert (await preview_everywhere(kept, room, Wanted(SECRET))).nothing
+    again = await room.open(talk.session.id)
+    assert again is not talk
+    spoken = [one.event for one in again.session.log if isinstance(one.event, UserSpoke)]
+    assert spoken[0].text.startswith("My key is [FORGOTTEN ")

@@ -1,0 +1,134 @@
+"""LevelDB's file formats, read without LevelDB: what it wrote is read, and damage stays where it is."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import plyvel
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.store.crc32c import crc32c, masked_crc
+from helix_desktop.store.log_file import BLOCK, read_batch, read_log
+from helix_desktop.store.manifest_file import read_current
+from helix_desktop.store.versions import read_versions
+from helix_desktop.store.wire import Malformed, Reader
+
+Rows = dict[bytes, bytes]
+
+
+def bit_by_bit(data: bytes) -> int:
+    """CRC-32C as the standard defines it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_the_checksum_is_the_one_of_the_standard() -> None:
+    assert crc32c(b"123456789") == 0xE3069283
+    assert crc32c(bytes(32)) == 0x8A9136AA
+
+
+@given(st.integers(0, 2200), st.randoms(use_true_random=False))
+def test_long_and_short_data_have_the_same_checksum(size: int, rnd: random.Random) -> None:
+    data = rnd.randbytes(size)
+    assert crc32c(data) == bit_by_bit(data)
+
+
+@given(st.lists(st.binary(max_size=70_000), max_size=4), st.integers(0), st.integers(0, 7))
+def test_a_flipped_bit_of_a_log_costs_one_record(payloads: list[bytes], place: int, bit: int) -> None:
+    log = written(payloads)
+    assert [(one.payload, one.sound) for one in read_log(log)] == [(one, True) for one in payloads]
+    if log:
+        damaged = bytearray(log)
+        damaged[place % len(log)] ^= 1 << bit
+        sound = [one.payload for one in read_log(bytes(damaged)) if one.sound]
+        assert len(sound) >= len(payloads) - 1
+        rest = iter(payloads)
+        assert all(one in rest for one in sound), "in order, and nothing that was not written"
+
+
+def written(payloads: list[bytes]) -> bytes:
+    """A log as LevelDB writes it."""
+    log = bytearray()
+    for payload in payloads:
+        left, first = payload, True
+        while first or left:
+            room = BLOCK - len(log) % BLOCK
+            if room < 7:
+                log += bytes(room)
+                continue
+            part, left = left[: room - 7], left[room - 7 :]
+            kind = {(True, True): 1, (True, False): 2, (False, False): 3, (False, True): 4}[first, not left]
+            log += masked_crc(bytes([kind]) + part).to_bytes(4, "little")
+            log += len(part).to_bytes(2, "little") + bytes([kind]) + part
+            first = False
+    return bytes(log)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
+    """A database with tables on several levels, a log, old versions and deletions; and what it holds."""
+    path, rnd = tmp_path_factory.mktemp("database") / "db", random.Random(1)
+    rows: Rows = {}
+    db = plyvel.DB(str(path), create_if_missing=True, compression=None, write_buffer_size=200_000)
+    for _ in range(2500):
+        key, row = b"m" + rnd.randbytes(2), rnd.randbytes(rnd.choice([0, 10, 200, 3000]))
+        if rnd.random() < 0.1:
+            db.delete(key)
+            rows.pop(key, None)
+        else:
+            db.put(key, row)
+            rows[key] = row
+    db.close()
+    return path, rows
+
+
+def newest(db: Path) -> Rows:
+    """What the files say that a database holds."""
+    found = ((key, versions[0].row) for key, versions in read_versions(db, failed) if versions)
+    return {key: row for key, row in found if row is not None}
+
+
+def failed(name: str, error: OSError) -> None:
+    """No file may be unreadable here."""
+    raise AssertionError(name) from error
+
+
+def test_what_leveldb_wrote_is_what_is_read(database: tuple[Path, Rows]) -> None:
+    path, rows = database
+    assert newest(path) == rows
+    listed = read_current(path)
+    assert listed is not None
+    assert listed.sound
+    assert listed.missing(path) == []
+    assert len(listed.tables) > 1
+    assert (path / f"{listed.log:06d}.log").exists()
+
+
+def test_tables_without_their_index_are_read_all_the_same(
+    database: tuple[Path, Rows], tmp_path: Path
+) -> None:
+    path, rows = database
+    for one in path.iterdir():
+        data = one.read_bytes()
+        (tmp_path / one.name).write_bytes(data[:-20] + bytes(20) if one.suffix == ".ldb" else data)
+    assert newest(tmp_path) == rows
+
+
+def test_a_batch_ends_where_it_is_damaged() -> None:
+    batch = (7).to_bytes(8, "little") + (3).to_bytes(4, "little") + b"\1\1a\1x" + b"\0\1b" + b"\1\1c\1y"
+    assert list(read_batch(batch)) == [(b"a", b"x", 7), (b"b", None, 8), (b"c", b"y", 9)]
+    assert list(read_batch(batch[:-1])) == [(b"a", b"x", 7), (b"b", None, 8)]
+    assert list(read_batch(batch[:11])) == []
+
+
+@pytest.mark.parametrize("data", [b"", b"\x80", b"\xff" * 12])
+def test_a_number_that_does_not_end_is_malformed(data: bytes) -> None:
+    with pytest.raises(Malformed):
+        Reader(data).varint()
