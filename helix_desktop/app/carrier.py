@@ -57,4 +57,6 @@ class Carrier:
 
     def stored(self) -> list[WorkspaceRecord]:
         """The workspaces in which anything was ever stored, also those that are off the list."""
-        return [one for one in self._registry.known() if self._registry.store_folder(one.id).is_dir()]
+        return [
+            one for one in self._registry.listed(removed=True) if self._registry.store_folder(one.id).is_dir()
+        ]

@@ -88,7 +88,7 @@ def _in_use(why: str) -> StoreLocked:
 def _follow_samples(move: Move) -> None:
     """Let workspaces whose folder lies in the data directory, the guided sample, find it in its new place."""
     registry = Registry(move.target / "workspaces", TomlFiles(), now_ms)
-    for record in registry.known():
+    for record in registry.listed(removed=True):
         if Path(record.path).is_relative_to(move.source):
             path = str(move.target / Path(record.path).relative_to(move.source))
             registry.change(record.id, path=path)

@@ -70,13 +70,9 @@ class Registry:
                 )
             )
 
-    def listed(self) -> list[WorkspaceRecord]:
-        """The workspaces that stand in the list."""
-        return [record for record in self._records.values() if record.listed]
-
-    def known(self) -> list[WorkspaceRecord]:
-        """All workspaces, also those that were taken off the list."""
-        return list(self._records.values())
+    def listed(self, removed: bool = False) -> list[WorkspaceRecord]:
+        """The workspaces that stand in the list, or also those that were taken off it."""
+        return [record for record in self._records.values() if record.listed or removed]
 
     def get(self, identity: str) -> WorkspaceRecord:
         """One workspace. Raises WorkspaceMissing."""

@@ -30,6 +30,7 @@ from helix_desktop.store.remote.wire import (
 
 _GREETING_S = 5.0  # until a guest must have proved who it is
 _MOST_GUESTS = 32
+_ACCEPT_STEPS = 6  # turns of the loop until whoever was accepted last is known, and gone
 _log = logging.getLogger(__name__)
 
 
@@ -41,6 +42,7 @@ class StoreServer:
         self._secret = new_secret()
         self._guests: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self._closed = False
 
     async def start(self, loopback: bool = LOOPBACK) -> None:
         """Listen, and say in the store's folder where. Raises OSError."""
@@ -58,17 +60,21 @@ class StoreServer:
 
     async def close(self) -> None:
         """Listen no more, and part from every guest."""
+        self._closed = True
+        forget_address(self._folder)
+        # asyncio loses a socket that was accepted and not yet attached when the server closes.
+        for _ in range(_ACCEPT_STEPS):
+            await asyncio.sleep(0)
         if self._server is not None:
             self._server.close()
         for task in self._guests:
             task.cancel()
         await asyncio.gather(*self._guests, return_exceptions=True)
-        forget_address(self._folder)
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         this = asyncio.current_task()
-        if this is None or len(self._guests) >= _MOST_GUESTS:
-            writer.close()
+        if this is None or self._closed or len(self._guests) >= _MOST_GUESTS:
+            writer.transport.abort()
             return
         self._guests.add(this)
         try:

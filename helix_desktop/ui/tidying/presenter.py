@@ -165,12 +165,13 @@ class Tidying(QObject):
             self._intents.start(self._undo(), "undo the clean-up")
 
     async def _undo(self) -> None:
+        if self._swept is None:
+            return
+        room, swept = self._swept
+        self._swept = None
+        await room.store.keep.restore(swept.digests)
         self._window.banners.remove(_CLEANED)
-        if self._swept is not None:
-            room, swept = self._swept
-            self._swept = None
-            await room.store.keep.restore(swept.digests)
-            await self._show_change()
+        await self._show_change()
 
     async def _show_change(self) -> None:
         self._cache.refresh()
