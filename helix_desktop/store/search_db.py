@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-VERSION = 1  # of the tables below; another one found is thrown away
+VERSION = 2  # of the tables below; another one found is thrown away
 SORTED = ("used", "size", "stored", "tokens", "tool", "target_key", "line_key", "recalls", "refs")
 _EMPTY = -1  # sequence of an index that does not yet hold all that is stored
 _CACHE_KIB = 16 * 1024
@@ -21,7 +21,7 @@ CREATE TABLE entries(
     id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, stamp BLOB, tie INTEGER,
     created INTEGER, used INTEGER, size INTEGER, stored INTEGER, tokens INTEGER, tool TEXT, target TEXT,
     line TEXT, kind TEXT, session TEXT, recalls INTEGER, refs INTEGER, pinned INTEGER, trashed INTEGER,
-    place TEXT, target_key TEXT, line_key TEXT, text INTEGER NOT NULL DEFAULT 0);
+    record BLOB, place TEXT, target_key TEXT, line_key TEXT, text INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX by_created ON entries(created, tie);
 CREATE INDEX by_session ON entries(session, created, tie);
 CREATE INDEX by_text ON entries(text, id) WHERE text <> 1;

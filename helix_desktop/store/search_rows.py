@@ -7,13 +7,15 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from helix_desktop.context.content import Entry, Page
+import msgspec
+
+from helix_desktop.context.content import Page
 from helix_desktop.context.listing import text_key, tie
 from helix_desktop.context.words import fold
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.ordering import Listing, cut
-from helix_desktop.store.record import RECORD
+from helix_desktop.store.record import RECORD, Record
 from helix_desktop.store.search_db import SearchDb
 from helix_desktop.store.search_sql import entry_of, key_columns, page_query
 
@@ -25,11 +27,12 @@ _log = logging.getLogger(__name__)
 
 _PUT = (
     "INSERT INTO entries(digest, stamp, tie, created, used, size, stored, tokens, tool, target, line, kind,"
-    " session, recalls, refs, pinned, trashed, place, target_key, line_key)"
-    f" VALUES ({', '.join('?' * 20)}) ON CONFLICT(digest) DO UPDATE SET stamp = excluded.stamp,"
+    " session, recalls, refs, pinned, trashed, record, place, target_key, line_key)"
+    f" VALUES ({', '.join('?' * 21)}) ON CONFLICT(digest) DO UPDATE SET stamp = excluded.stamp,"
     " created = excluded.created, used = excluded.used, size = excluded.size, stored = excluded.stored,"
     " tokens = excluded.tokens, kind = excluded.kind, session = excluded.session,"
-    " recalls = excluded.recalls, refs = excluded.refs, pinned = excluded.pinned, trashed = excluded.trashed"
+    " recalls = excluded.recalls, refs = excluded.refs, pinned = excluded.pinned, trashed = excluded.trashed,"
+    " record = excluded.record"
 )
 # The texts of a document cannot be changed: what is called otherwise now is another document.
 _RENAMED = "DELETE FROM entries WHERE digest = ? AND (tool, target, line) <> (?, ?, ?)"
@@ -42,14 +45,14 @@ def put_rows(db: sqlite3.Connection, codec: Codec, rows: Mapping[bytes, bytes | 
     for key, row in rows.items():
         raw = key[-keys.DIGEST_BYTES :]
         try:
-            entry = None if row is None else codec.unseal(key, row, RECORD).entry(raw.hex())
+            record = None if row is None else codec.unseal(key, row, RECORD)
         except RowDamaged as error:
             _log.warning("The record of %s is damaged (%s) and was not indexed.", raw.hex(), error)
-            entry = None
-        if entry is None or row is None:
+            record = None
+        if record is None or row is None:
             gone.append((raw,))
         else:
-            told.append(_told(raw, row, entry))
+            told.append(_told(raw, row, record))
     db.executemany("DELETE FROM entries WHERE digest = ?", gone)
     db.executemany(_RENAMED, [(one[0], *one[8:11]) for one in told])
     db.executemany(_PUT, told)
@@ -97,7 +100,8 @@ def _count(db: sqlite3.Connection, match: str) -> int:
     return int(db.execute(asked, (match,)).fetchone()[0])
 
 
-def _told(raw: bytes, row: bytes, entry: Entry) -> tuple[Any, ...]:
+def _told(raw: bytes, row: bytes, record: Record) -> tuple[Any, ...]:
+    entry = record.entry(raw.hex())
     return (
         raw,
         row[-STAMP_BYTES:],
@@ -116,6 +120,7 @@ def _told(raw: bytes, row: bytes, entry: Entry) -> tuple[Any, ...]:
         entry.references,
         entry.pinned,
         entry.trashed,
+        msgspec.msgpack.encode(record),
         fold(entry.target),
         text_key(entry.target),
         text_key(entry.first_line),

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from helix_desktop.context.content import Entry, Filter, SortColumn
 from helix_desktop.context.digest import HEX_DIGITS
 from helix_desktop.context.words import fold
 from helix_desktop.store.ordering import Listing
+from helix_desktop.store.record import Record
 
 TRIGRAM = 3  # characters
 _MOST_TRIGRAMS = 48  # of a search: more narrow it little, and FTS5 takes 256 at most
 NOT_INDEXED = "text <> 1"  # entries whose text waits, or is left to be scanned
 
-COLUMNS = (
-    "digest, size, stored, tokens, tool, target, line, kind, created, used, recalls, refs, session, pinned,"
-    " trashed"
-)
-_PINNED = 13  # among them
+COLUMNS = "digest, record"  # one value of each entry is read several times faster than fifteen
+_RECORD = msgspec.msgpack.Decoder(Record)
 _SORTED_BY: dict[SortColumn, str] = {
     "target": "target_key",
     "line": "line_key",
@@ -75,9 +75,8 @@ def key_columns(column: SortColumn) -> tuple[str, ...]:
 
 def entry_of(row: Sequence[Any]) -> Entry:
     """An entry out of a row of COLUMNS."""
-    values = list(row)
-    values[0], values[_PINNED] = row[0].hex(), bool(row[_PINNED])
-    return Entry(*values)
+    record: Record = _RECORD.decode(row[1])
+    return record.entry(row[0].hex())
 
 
 def match_of(words: Sequence[str]) -> str:
