@@ -17,25 +17,36 @@ from helix_desktop.context.errors import InputUnusable, StoreClosed
 from helix_desktop.context.listing import passes, position
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.opening import join
+from helix_desktop.store.remote.shared import SharedStore
 from tests.support.finding import COLUMNS, fill, filters, found_by, handover, made, open_store, orders, walk
-from tests.support.store_making import TickingClock
+from tests.support.store_making import WORKSPACE, TickingClock
 
-Store = LevelStore | MemoryStore
+Store = LevelStore | MemoryStore | RemoteStore
 
 DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() for one in range(40)]
 
 
-@pytest.fixture(params=["leveldb", "indexed", "memory"])
+@pytest.fixture(params=["leveldb", "indexed", "memory", "socket"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """Each store with forty entries; the durable one with its texts indexed, and without."""
-    store: Store = (
-        MemoryStore(TickingClock()) if request.param == "memory" else await open_store(tmp_path / "s")
-    )
+    """Each store with forty entries; the durable one with its texts indexed, without, and by its owner."""
+    owner: SharedStore | None = None
+    store: Store
+    if request.param == "memory":
+        store = MemoryStore(TickingClock())
+    elif request.param == "socket":
+        owner = await SharedStore.open(tmp_path / "s", WORKSPACE, TickingClock(), index_after=None)
+        store = await join(tmp_path / "s", WORKSPACE)
+    else:
+        store = await open_store(tmp_path / "s")
     await fill(store, DATAS)
     if request.param == "indexed":
         await store.indexed()
     yield store
     await store.close()
+    if owner is not None:
+        await owner.close()
 
 
 @pytest.mark.parametrize("column", COLUMNS)
