@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from helix_desktop import __version__
+from helix_desktop.app.find_grammar import add_find_verbs
 from helix_desktop.app.keep_grammar import add_keep_verbs
 from helix_desktop.context.errors import (
     ArchiveUnusable,
@@ -145,7 +146,9 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
 def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
     cache = commands.add_parser("cache", help="the cached outputs of a workspace")
     verbs = cache.add_subparsers(
-        dest="verb", metavar="list|show|verify|repair|export|import|gc|trash|restore|forget", required=True
+        dest="verb",
+        metavar="list|search|show|verify|repair|export|import|gc|trash|restore|forget",
+        required=True,
     )
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
@@ -157,7 +160,6 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
         return verb
 
     for name, text in (
-        ("list", "newest first"),
         ("show", "write the exact bytes"),
         ("verify", "compare with SHA-256"),
         ("export", "write sessions and contents to one file"),
@@ -171,6 +173,7 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
             verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
         if name == "verify":
             verb.add_argument("sha", metavar="SHA", nargs="?", default="", help="one entry; all without it")
+    add_find_verbs(add)
     add_keep_verbs(add)
 
 

@@ -20,12 +20,11 @@ from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
-from helix_desktop.app import keeping, repairing
+from helix_desktop.app import finding, keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.voice import Voice, err, out
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing
 from helix_desktop.context.event import (
     FoldMade,
@@ -100,30 +99,17 @@ async def _session(room: Room, wanted: str) -> Conversation:
 
 
 def cache(given: argparse.Namespace) -> int:
-    """List, show, verify, repair, clean up or forget the cached outputs of a workspace."""
+    """List, search, show, verify, repair, clean up or forget the cached outputs of a workspace."""
     if given.verb == "repair":
         return in_room(given, lambda desk, room: repairing.repair(given, desk, room))
     verbs: dict[str, Callable[[argparse.Namespace, Room], Coroutine[Any, Any, int]]] = {
-        "list": _list,
+        **finding.VERBS,
         "show": _show,
         "verify": _verify,
     }
     if given.verb in keeping.VERBS:
         return in_room(given, lambda desk, room: keeping.VERBS[given.verb](given, desk, room))
     return in_room(given, lambda _, room: verbs[given.verb](given, room))
-
-
-async def _list(given: argparse.Namespace, room: Room) -> int:
-    entries = [entry async for page in _pages(room) for entry in page]
-    if given.json:
-        out(json.dumps([msgspec.to_builtins(entry) for entry in entries], indent=1))
-        return 0
-    for entry in entries:
-        size = f"{size_text(entry.size):>8}  {entry.tokens:>7} tokens"
-        out(f"{entry.digest}  {size}  {entry.tool} {entry.target}".rstrip())
-    totals = await room.store.totals()
-    err(f"{totals.entries} entries, {size_text(totals.size)}, {size_text(totals.stored_size)} on disk")
-    return 0
 
 
 async def _pages(room: Room) -> AsyncIterator[Any]:

@@ -50,7 +50,8 @@ class Mending(msgspec.Struct, frozen=True):
 
     `copy` is the folder of the damaged files as they were found, `aside` that of rows set aside; both may be
     empty. `writes` counts writes that are known to have been made and are gone, `rows` those that cannot be
-    read, `vanished` contents of which not even the digest is known.
+    read, `vanished` contents of which not even the digest is known. `uncounted`: a file is gone of which
+    nobody knows what it held.
     """
 
     at: int
@@ -63,13 +64,14 @@ class Mending(msgspec.Struct, frozen=True):
     writes: int = 0
     rows: int = 0
     vanished: int = 0
+    uncounted: bool = False
     copy: str = ""
     aside: str = ""
 
     @property
     def whole(self) -> bool:
         """Whether nothing that is known of was lost."""
-        return not (self.contents or self.cut or self.writes or self.rows or self.vanished)
+        return not (self.contents or self.cut or self.writes or self.rows or self.vanished or self.uncounted)
 
     @property
     def notice(self) -> StoreMended:
@@ -96,6 +98,10 @@ class Mending(msgspec.Struct, frozen=True):
             said.append(f"The last {self.writes} writes are missing.")
         if self.vanished:
             said.append(f"Of {self.vanished} cached outputs nothing is left, not even the hash.")
+        if self.uncounted:
+            said.append(
+                "What the missing files held beyond that is lost, and nobody can say how much it was."
+            )
         if self.rows:
             said.append(f"{self.rows} rows could not be read.")
         return " ".join(said)

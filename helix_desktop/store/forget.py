@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Awaitable, Callable
 
 from helix_desktop.context.errors import StoreWriteFailed
 from helix_desktop.context.forgetting import Finds, Redaction, Wanted
@@ -34,9 +35,11 @@ class LevelForgetting:
         codec: Codec,
         contents: Contents,
         clock: Clock,
+        index_caught_up: Callable[[], Awaitable[object]],
     ) -> None:
         self._read, self._put, self._layout = read, put, layout
         self._handle, self._codec, self._contents, self._clock = handle, codec, contents, clock
+        self._index_caught_up = index_caught_up
 
     async def preview(self, wanted: Wanted, told: Told = lambda done, total: None) -> Finds:
         """Where it stands; changes nothing. Raises InputUnusable."""
@@ -59,6 +62,7 @@ class LevelForgetting:
                 "Stop what runs in this workspace, and forget it again.",
             )
         await self._put(self._scour, 0)
+        await self._index_caught_up()
         assert first is not None  # there is a first round
         return first
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from helix_desktop.context.errors import StoreUnreadable
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
@@ -41,6 +43,20 @@ def stored_format(handle: Handle, codec: Codec) -> Format:
     if schema is None or workspace is None:
         raise RowDamaged("they are missing")
     return Format(codec.unseal(keys.SCHEMA, schema, NUMBER), codec.unseal(keys.IDENTITY, workspace, TEXT))
+
+
+def format_in(db: Path) -> Format | None:
+    """What the rows of a closed database say that the store is; None when they cannot be read."""
+    try:
+        handle = Handle(db)
+    except StoreUnreadable:
+        return None
+    try:
+        return stored_format(handle, Codec())
+    except (RowDamaged, StoreUnreadable):
+        return None
+    finally:
+        handle.close()
 
 
 def check_identity(handle: Handle, codec: Codec, wanted: Format) -> None:

@@ -9,6 +9,8 @@ import logging
 import shutil
 from pathlib import Path
 
+import msgspec
+
 from helix_desktop.context.damage import CutSession, Mending
 from helix_desktop.context.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.store.check import Checker
@@ -38,7 +40,9 @@ class Ladder:
         Raises StoreUnreadable when nothing can be read, or when the disk, not its content, is the trouble.
         """
         layout = self._layout
-        wrong = [layout.notes.doubted] if layout.notes.doubted else symptoms(layout.db, self._clean)
+        doubt = layout.notes.doubted
+        seen = symptoms(layout.db, self._clean)
+        wrong = [*([doubt] if doubt else []), *seen.wrong]
         if not wrong:
             try:
                 return self._opened()
@@ -49,7 +53,7 @@ class Ladder:
                     return self._opened(f"The end of the log is torn, as a power cut leaves it ({wrong[0]})")
             except StoreDamaged as error:
                 wrong.append(error.why.rstrip("."))
-        self._salvage(wrong)
+        self._salvage(wrong, seen.uncounted)
         return self._opened()
 
     def _opened(self, torn: str = "") -> Handle:
@@ -93,18 +97,18 @@ class Ladder:
         log = only_tail(self._layout.db, self._codec)
         if log is None:
             return False
-        shutil.copy2(log, self._layout.notes.keeping() / log.name)
+        self._layout.notes.keep_torn(log)
         Handle(self._layout.db, strict=False).close()
         return True
 
-    def _salvage(self, wrong: list[str]) -> None:
+    def _salvage(self, wrong: list[str], uncounted: bool) -> None:
         """Make a new database of what is left, and put it in the place of the damaged one."""
         layout = self._layout
         _log.warning("The store is damaged and is being mended: %s.", "; ".join(wrong))
         shutil.rmtree(layout.mending, ignore_errors=True)
         keeping = layout.notes.keeping()
         try:
-            report = self._mended(wrong, keeping)
+            report = self._mended(wrong, uncounted, keeping)
             layout.notes.write_untold(report)
             layout.exchange(keeping)
             layout.notes.trust()
@@ -117,7 +121,7 @@ class Ladder:
             ) from error
         _log.warning("%s", report.notice)
 
-    def _mended(self, wrong: list[str], keeping: Path) -> Mending:
+    def _mended(self, wrong: list[str], uncounted: bool, keeping: Path) -> Mending:
         layout = self._layout
         target = Handle(layout.mending, create=True)
         try:
@@ -126,7 +130,8 @@ class Ladder:
             self._check(target)
         finally:
             target.close()
-        return self._report(wrong, found, keeping)
+        report = self._report(wrong, found, keeping)
+        return msgspec.structs.replace(report, uncounted=uncounted)
 
     def _check(self, target: Handle) -> None:
         """Look at all of the new database before it takes the other's place. Raises StoreUnreadable."""

@@ -3,7 +3,7 @@
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
 doubt        damage was met: mend     kept/1/ ...   damaged databases as they were found
-                                      former/       the LevelDB before a migration
+db.mend/     made of a damaged one    former/       the LevelDB before a migration
 untold       a mending's report that nobody was told yet
 clean        sequence, ends of logs and files at the last close: less than that means that something was lost
 search.db    the index for searching and sorting: made of db/, and made again whenever it is missing
@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.context.errors import DataDirUnusable, StoreUnreadable
+from helix_desktop.store import search_db
 from helix_desktop.store.durable import read_struct, sync_folder, write_struct
 from helix_desktop.store.mend_notes import MendNotes
 
@@ -140,6 +141,7 @@ class Layout:
         Cut off before the old one is gone, it is all done again; after that the new one is adopted.
         """
         keeping.mkdir(parents=True, exist_ok=True)
+        search_db.remove(self.search)  # made of rows that may be gone
         shutil.rmtree(self.new_db, ignore_errors=True)
         self.mending.rename(self.new_db)
         self.db.rename(keeping / "db")

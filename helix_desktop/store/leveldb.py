@@ -61,7 +61,9 @@ class LevelStore(LevelFinder):
         self._contents = contents
         self.keep = LevelKeeper(self._read, self._put, files.handle, files.codec, self._contents, clock)
         self.forgetting = LevelForgetting(
-            *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock)
+            *(self._read, self._put, files.handle, files.layout, files.codec, self._contents, clock),
+            # The index is begun anew when something is forgotten: answering, it has done so.
+            lambda: asyncio.wrap_future(self._index.ask(lambda _: None)),
         )
         self._backlog = Backlog()
         self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)

@@ -37,6 +37,15 @@ def read_current(db: Path) -> Manifest | None:
         return None
 
 
+def read_newest(db: Path) -> Manifest | None:
+    """The newest list that is there, for a database whose CURRENT is lost."""
+    try:
+        names = sorted(db.glob("MANIFEST-*"))
+        return read_manifest(names[-1].read_bytes()) if names else None
+    except OSError:
+        return None
+
+
 def read_manifest(data: bytes) -> Manifest:
     """What a list says, as far as it can be read."""
     found = Manifest()

@@ -32,6 +32,14 @@ class MendNotes:
         folder.mkdir(parents=True)
         return folder
 
+    def keep_torn(self, log: Path) -> None:
+        """Copy a log whose torn end will be dropped. Raises OSError."""
+        number = 1
+        while (folder := self.kept / f"torn-{number}").exists():
+            number += 1
+        folder.mkdir(parents=True)
+        shutil.copy2(log, folder / log.name)
+
     @property
     def doubted(self) -> str:
         """What damage was met while the store was open; empty when none was."""

@@ -16,7 +16,7 @@ from helix_desktop.context.errors import DataDirUnusable, StoreDamaged, StoreUnr
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.commit import Clock, now
 from helix_desktop.store.handle import Handle, create_db, unreadable
-from helix_desktop.store.identity import check_format, ends_of, identity_rows, state_of
+from helix_desktop.store.identity import check_format, ends_of, format_in, identity_rows, state_of
 from helix_desktop.store.ladder import Ladder
 from helix_desktop.store.layout import SCHEMA_NUMBER, Format, Layout
 from helix_desktop.store.migration import STEPS, Step, migrate, needs_migration
@@ -95,10 +95,28 @@ def open_files(
         raise
 
 
+def _found(layout: Layout) -> Format | None:
+    """What the store is; a lost or damaged `format` is written again from the rows that say the same."""
+    try:
+        found = layout.read_format()
+    except StoreUnreadable:
+        found = format_in(layout.db)
+        if found is None:
+            raise
+    else:
+        if found is not None or not layout.db.exists():
+            return found
+        found = format_in(layout.db)
+    if found is not None:
+        _log.warning("The store's file `format` was lost or damaged, and was written again.")
+        layout.write_format(found)
+    return found
+
+
 def _ensure(layout: Layout, form: Format, steps: Mapping[int, Step]) -> None:
     """Create what is not there yet. Each step can be cut off and is then taken up, or done again."""
-    found = layout.read_format()
     try:
+        found = _found(layout)
         if found is None:
             if layout.db.exists() and any(layout.db.iterdir()):
                 raise unreadable(

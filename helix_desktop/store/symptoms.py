@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from itertools import dropwhile
 from pathlib import Path
+from typing import NamedTuple
 
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.layout import Clean
 from helix_desktop.store.log_file import read_batch, read_log
-from helix_desktop.store.manifest_file import read_current
+from helix_desktop.store.manifest_file import read_current, read_newest
 from helix_desktop.store.salvage import is_sound
 
 
-def symptoms(db: Path, clean: Clean | None) -> list[str]:
-    """What is wrong, a sentence without its full stop for each; nothing for a database that looks whole.
+class Symptoms(NamedTuple):
+    """What is wrong, each as a sentence without its full stop; nothing for a database that looks whole.
+
+    `uncounted`: a file is gone of which nobody knows what it held.
+    """
+
+    wrong: list[str]
+    uncounted: bool = False
+
+
+def symptoms(db: Path, clean: Clean | None) -> Symptoms:
+    """What can be seen from outside.
 
     LevelDB itself misses a lost log. Its list names the log that it writes to, and `clean` names every file.
     """
-    if not (db / "CURRENT").exists():
-        return ["CURRENT, the file that leads to all others, is missing"]
     found = []
-    listed = read_current(db)
-    if listed is not None:
-        found += [f"{name} is missing" for name in listed.missing(db)]
-    if clean is not None and clean.files and current_of(db) == clean.current:
+    if not (db / "CURRENT").exists():
+        found.append("CURRENT, the file that leads to all others, is missing")
+    listed = read_current(db) or read_newest(db)
+    missing = listed.missing(db) if listed is not None else []
+    found += [f"{name} is missing" for name in missing]
+    counted = clean is not None and bool(clean.files) and current_of(db) == clean.current
+    if counted and clean is not None:
         found += [_told(db / name, size) for name, size in clean.files.items() if _size(db / name) < size]
-    return list(dict.fromkeys(found))
+    return Symptoms(list(dict.fromkeys(found)), bool(missing) and not counted)
 
 
 def current_of(db: Path) -> str:

@@ -28,14 +28,13 @@ Store = LevelStore | MemoryStore | RemoteStore
 DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() for one in range(40)]
 
 
-@pytest.fixture(params=["leveldb", "indexed", "memory", "socket"])
+@pytest.fixture(params=["leveldb", "indexed", "memory", "guest"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """Each store with forty entries; the durable one with its texts indexed, without, and by its owner."""
-    owner: SharedStore | None = None
-    store: Store
+    """Each store with forty entries; the durable one with its texts indexed, without, and from outside."""
+    owner: LevelStore | None = None
     if request.param == "memory":
-        store = MemoryStore(TickingClock())
-    elif request.param == "socket":
+        store: Store = MemoryStore(TickingClock())
+    elif request.param == "guest":
         owner = await SharedStore.open(tmp_path / "s", WORKSPACE, TickingClock(), index_after=None)
         store = await join(tmp_path / "s", WORKSPACE)
     else:
@@ -231,6 +230,25 @@ async def test_nul_and_signs_of_other_planes_are_found(store: Store) -> None:
     await store.commit("s", contents=[made(data)])
     for query in ("🌊🌊🌊", "\ufffe\uffff", "it's", "100%_", "a\0b"):
         assert await found_by(store, query) == [digest_of(data)], query
+
+
+async def test_pins_and_trash_are_filters(store: Store) -> None:
+    everything = await walk(store, 50)
+    pinned = everything[3].digest
+    away = [one.digest for one in everything if not one.references and one.digest != pinned][:2]
+    await store.keep.pin(pinned, True)
+    assert [one.digest for one in await walk(store, 5, Sort("size"), Filter(pinned=True))] == [pinned]
+    assert len(await walk(store, 9, "newest", Filter(pinned=False))) == 39
+    await store.keep.collect(away, 0)
+    orders: list[Order] = ["newest", Sort("size")]
+    for order in orders:
+        left = await walk(store, 9, order)
+        assert {one.digest for one in everything} - {one.digest for one in left} == set(away)
+        gone = await walk(store, 1, order, Filter(trashed=True))
+        assert {one.digest for one in gone} == set(away)
+    assert not set(away) & set(await found_by(store, "tide"))
+    await store.keep.restore(away)
+    assert len(await found_by(store, "tide", 50)) == 40
 
 
 async def test_the_tools_are_known(store: Store) -> None:

@@ -135,6 +135,38 @@ async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: C
     assert (await cli("cache", "verify", entries["read_file"]["digest"], "--workspace", "ws")).code == 0
 
 
+async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
+    calls = Stream(
+        Call("read_file", '{"path": "a.txt"}', id="r"),
+        Call("run_command", '{"command": "echo The Tide is high; seq 1 900"}', id="c"),
+    )
+    async with ChatServer(in_turn(calls, say("Done."))) as server:
+        assert (await cli.at_server(server.base_url, "Look.", "--yes")).code == 0
+    at = ("--workspace", "ws")
+
+    async def listed(*more: str) -> list[str]:
+        return [one["tool"] for one in (await cli("cache", "list", *at, "--json", *more)).json]
+
+    assert await listed("--sort", "size") == ["run_command", "read_file"]
+    assert await listed("--sort", "size", "--reverse", "--limit", "1") == ["read_file"]
+    assert await listed("--min-size", "2KB") == ["run_command"]
+    assert await listed("--tool", "read_file", "--path", "A.TXT") == ["read_file"]
+    assert await listed("--older", "1h") == []
+    session = (await cli("timeline", *at, "--json")).json[0]["session"]
+    assert len(await listed("--from-session", session[:8])) == 2
+    (await cli("cache", "list", *at, "--from-session", "zz")).refused(2, "no session 'zz'")
+
+    found = await cli("cache", "search", "tide IS", *at)
+    assert b"The Tide is high\n" in found.out
+    assert "1 entries, 0 handovers" in found.err
+    told = (await cli("cache", "search", '"tide is"', *at, "--json")).json
+    assert [(one["tool"], one["lines"]) for one in told["entries"]] == [("run_command", 1)]
+    assert told["more"] is False
+    none = await cli("cache", "search", "zebra", *at)
+    assert (none.code, none.out) == (0, b"")
+    (await cli("cache", "search", " ", *at)).refused(2, "query is empty")
+
+
 async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> None:
     calls = Stream(
         Call("read_file", '{"path": "a.txt"}', id="r"),

@@ -18,7 +18,7 @@ _DAY_MS = 24 * _HOUR_MS
 _MOST_SESSIONS = 12
 _NAMED = 48  # characters of a name on a chip or in the menu
 
-Slot: TypeAlias = Literal["state", "tool", "session", "path", "size", "age", "unused", "orphan"]
+Slot: TypeAlias = Literal["state", "tool", "session", "path", "size", "age", "unused", "orphan", "pinned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ SIZES = (
     Choice("size", "Less than 10 KB", {"most_size": 10 * _KB - 1}),
 )
 UNUSED = Choice("unused", "Never recalled", {"unused": True})
+PINNED = Choice("pinned", "Pinned", {"pinned": True})
 ORPHAN = Choice("orphan", "Nothing refers to it", {"orphan": True})
 
 
@@ -102,7 +103,7 @@ def choices_menu(
         for choice in offered:
             part.addAction(_action(part, choice, chosen, toggle))
     menu.addSeparator()
-    for choice in (UNUSED, ORPHAN):
+    for choice in (PINNED, UNUSED, ORPHAN):
         menu.addAction(_action(menu, choice, chosen, toggle))
     return menu
 

@@ -34,6 +34,7 @@ def add_keys(browser: QWidget, bar: FilterBar, table: CacheTable, preview: Previ
     _add_key(bar.field, "Escape", bar.field.clear, here)
     for widget in (table, preview.content.text):
         _add_key(widget, "V", preview.verify_button.click, here)
+    _add_key(table, "P", lambda: _toggle_pin(table), here)
     _add_key(table, "Ctrl+C", preview.copy_digest, here)
 
 
@@ -52,6 +53,8 @@ def row_menu(table: CacheTable, bar: FilterBar, preview: Preview) -> QMenu:
         menu.addAction(f"Only {words[:1].lower()}{words[1:]}", partial(bar.toggle, choice))
     if offered:
         menu.addSeparator()
+    if row is not None:
+        menu.addAction("Unpin\tP" if row.kept else "Pin\tP", partial(_toggle_pin, table))
     menu.addAction("Copy the hash", preview.copy_digest)
     return menu
 
@@ -65,6 +68,13 @@ def sort_menu(parent: QMenu, bar: FilterBar) -> QMenu:
         action.triggered.connect(lambda _, one=column: bar.sort_by(one))
         menu.addAction(action)
     return menu
+
+
+def _toggle_pin(table: CacheTable) -> None:
+    """Ask for the current entry to be pinned, or no longer."""
+    row = table.current_row()
+    if row is not None:
+        table.pin_requested.emit(row.digest, not row.kept)
 
 
 def _add_key(widget: QWidget, key: str, deed: Callable[[], object], context: Qt.ShortcutContext) -> None:

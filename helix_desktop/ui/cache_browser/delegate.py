@@ -10,10 +10,12 @@ from helix_desktop.ui.cache_browser.columns import COLUMNS, Look
 from helix_desktop.ui.cache_browser.model import CacheModel
 from helix_desktop.ui.cache_browser.rows import CacheState
 from helix_desktop.ui.elements import Now, Tone, paint_pill, scaled, tone_colors, ui_font, wall_clock
+from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
+_PIN = 12  # pixels of the pin behind a state
 _KEPT_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
@@ -58,6 +60,7 @@ class CacheDelegate(QStyledItemDelegate):
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pills = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
         self._pill_height = scaled(20)
+        self._pin = theme.accent
         self._hollow = QColor(theme.hover)
         self._fitted.clear()
 
@@ -76,6 +79,11 @@ class CacheDelegate(QStyledItemDelegate):
             top = rect.top() + (rect.height() - self._pill_height) / 2
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pills[row.state], self._pill_font)
+            if row.kept:
+                place = QRect(int(box.right()) + 4, rect.center().y() - _PIN // 2, _PIN, _PIN)
+                painter.drawPixmap(
+                    place, pixmap("pin", self._pin, _PIN, painter.device().devicePixelRatioF())
+                )
         else:
             self._text(painter, rect, text, column.look)
 

@@ -31,6 +31,7 @@ class CachePresenter:
         self._verifying: asyncio.Task[None] | None = None
         view.selection_changed.connect(self._select)
         view.verify_requested.connect(lambda digest: intents.start(self._verify(digest), "verify"))
+        view.table.pin_requested.connect(lambda *what: intents.start(self._pin(*what), "pin"))
         view.verify_all_requested.connect(self._begin_verify_all)
         view.cancel_requested.connect(self._cancel)
         view.export_requested.connect(lambda digest: intents.start(self._export(digest), "export"))
@@ -69,6 +70,12 @@ class CachePresenter:
         if not verdict.sound:
             self._source.damaged.add(digest)
         self._view.set_verified(digest, verdict.sound, verdict.text)
+
+    async def _pin(self, digest: str, on: bool) -> None:
+        if self._room is not None:
+            await self._room.store.keep.pin(digest, on)
+            self._view.refresh()
+            await self._preview(digest)
 
     def _begin_verify_all(self) -> None:
         if self._verifying is None:

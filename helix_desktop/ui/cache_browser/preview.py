@@ -198,6 +198,7 @@ class Preview(QWidget):
         at = when_text(row.created, self._now(), clock=True)
         self.content.meta.set_text(
             f"{size_text(row.size)} · {tokens_text(row.tokens)} tokens{recalls} · {refs} · {at}"
+            f"{' · pinned' if row.kept else ''}"
         )
 
     def _took_lines(self, first: int, last: int) -> None:

@@ -46,6 +46,7 @@ class CacheRow:
     refs: int
     created: int
     last_used: int
+    kept: bool = False  # pinned in the store: no clean-up takes it
     hit: str = ""  # the best line that holds the words searched for, behind its number
 
 

@@ -184,6 +184,7 @@ class RoomSource:
             refs=entry.references,
             created=entry.created,
             last_used=entry.last_used,
+            kept=entry.pinned,
             hit=self._hit(entry.digest),
         )
 

@@ -30,6 +30,7 @@ class CacheTable(QTableView):
 
     chosen = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
+    pin_requested = Signal(str, bool)  # digest, and whether no clean-up is to take it
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
@@ -63,7 +64,7 @@ class CacheTable(QTableView):
         head.setMinimumSectionSize(40)
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         head.customContextMenuRequested.connect(lambda at: self.columns_menu().popup(head.mapToGlobal(at)))
-        head.sectionClicked.connect(self._clicked)
+        head.sectionClicked.connect(lambda at: self.sort_requested.emit(COLUMNS[at].key))
         self.doubleClicked.connect(lambda _: self.opened.emit())
 
     def columns_menu(self) -> QMenu:
@@ -209,9 +210,6 @@ class CacheTable(QTableView):
     def _unforce(self) -> None:
         self._forced = {}
         self.fit_columns()
-
-    def _clicked(self, section: int) -> None:
-        self.sort_requested.emit(COLUMNS[section].key)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the row under the mouse, or of the current one when a key asks."""

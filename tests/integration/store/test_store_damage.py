@@ -231,21 +231,33 @@ async def test_a_store_without_any_row_is_refused_and_left_alone(tmp_path: Path,
     assert files(tmp_path, "*.ldb") == before
 
 
-async def test_tables_without_a_format_file_are_not_overwritten(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [None, "", "{", '{"schema": "one"}'])
+async def test_a_lost_or_damaged_format_file_is_written_again(tmp_path: Path, text: str | None) -> None:
     await stored(tmp_path, BODY)
-    (tmp_path / "format").unlink()
+    path = tmp_path / "format"
+    before = path.read_bytes()
+    path.unlink() if text is None else path.write_text(text)
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    assert await store.get(digest_of(BODY)) == BODY
+    await store.close()
+    assert path.read_bytes() == before
+    path.unlink()
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await LevelStore.open(tmp_path, OTHER_WORKSPACE)
+
+
+@pytest.mark.parametrize(("text", "said"), [(None, "must not be overwritten"), ("{", "`format` is damaged")])
+async def test_tables_of_which_nobody_knows_whose_they_are_are_left_alone(
+    tmp_path: Path, text: str | None, said: str
+) -> None:
+    await stored(tmp_path, BODY)
+    path = tmp_path / "format"
+    path.unlink() if text is None else path.write_text(text)
+    (tmp_path / "db" / "CURRENT").unlink()
     before = files(tmp_path, "*.ldb")
-    with pytest.raises(StoreUnreadable, match="must not be overwritten"):
+    with pytest.raises(StoreUnreadable, match=said):
         await LevelStore.open(tmp_path, WORKSPACE)
     assert files(tmp_path, "*.ldb") == before
-
-
-@pytest.mark.parametrize("text", ["", "{", '{"schema": "one"}'])
-async def test_a_damaged_format_file_is_reported(tmp_path: Path, text: str) -> None:
-    await stored(tmp_path, BODY)
-    (tmp_path / "format").write_text(text)
-    with pytest.raises(StoreUnreadable, match="format"):
-        await LevelStore.open(tmp_path, WORKSPACE)
 
 
 async def test_the_store_of_another_workspace_is_refused(tmp_path: Path) -> None:

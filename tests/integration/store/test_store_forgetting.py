@@ -7,6 +7,7 @@ import random
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from helix_desktop.context.digest import digest_of
@@ -85,6 +86,24 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
             await again.get(digest_of(holding(900, 2)))
     finally:
         await again.close()
+
+
+async def test_the_search_index_does_not_remember_it(tmp_path: Path) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    labelled = msgspec.structs.replace(content(b"clean"), target=f"login {SECRET}", first_line="clean")
+    try:
+        await store.commit("s", contents=[labelled, content(holding(200, 3))])
+        await store.indexed()
+        assert [one for one in files_with(tmp_path) if one.startswith("search.db")] != []
+        await store.forgetting.carry_out(Wanted(SECRET))
+        assert files_with(tmp_path) == []
+        await store.indexed()
+        assert files_with(tmp_path) == []
+        (entry,) = (await store.page()).entries
+        assert entry.target.startswith("login [FORGOTTEN ")
+    finally:
+        await store.close()
+    assert files_with(tmp_path) == []
 
 
 async def test_old_versions_go_also_when_nothing_live_holds_it(tmp_path: Path) -> None:

@@ -14,14 +14,14 @@ from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_killing import KEEPER, check_acknowledged, check_rows_agree, kill_a_writer
 from tests.support.store_making import WORKSPACE, TickingClock, answered, content, summary
 
-ROUNDS = 8
+ROUNDS = 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_killed_while_it_cleans_a_store_is_sound(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     for seed in range(ROUNDS):
-        acknowledged = kill_a_writer(folder, seed, 0.8, KEEPER)
+        acknowledged = kill_a_writer(folder, seed, 0.6, KEEPER)
         store = await LevelStore.open(folder, WORKSPACE)
         try:
             assert store.health.report is None

@@ -18,7 +18,7 @@ from helix_desktop.ui.cache_browser.choices import SIZES, of_tool
 from helix_desktop.ui.cache_browser.columns import COLUMNS
 from helix_desktop.ui.cache_browser.rows import HandoverLink, PreviewState
 from helix_desktop.ui.cache_browser.view import CacheBrowser
-from tests.support.panes_samples import NOW_MS, SampleCache, cache_row
+from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
 pytestmark = pytest.mark.qt_loop
 
@@ -117,7 +117,7 @@ async def test_the_filter_menu_offers_what_is_stored(qtbot: QtBot, scope: TaskSc
     await until(lambda: pane.model.entry(0) is not None)
     menu = pane.filter_bar.choices_menu()
     assert [action.text() for action in menu.actions() if action.text()] == [
-        "State", "Tool", "Session", "Size", "Age", "Never recalled", "Nothing refers to it",
+        "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Nothing refers to it",
     ]  # fmt: skip
     parts = [action.menu() for action in menu.actions()[1:5]]
     texts = [[one.text() for one in part.actions()] for part in parts if isinstance(part, QMenu)]
@@ -188,6 +188,26 @@ async def test_handovers_that_hold_the_words_are_a_click_away(qtbot: QtBot, scop
     await until(lambda: not pane.mentions.isVisible())
 
 
+async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
+    """The key asks for what is not so yet; the preview says what is."""
+    source = entries(9)
+    pane = await opened(qtbot, scope, source)
+    await until(lambda: pane.model.entry(2) is not None)
+    wanted: list[tuple[str, bool]] = []
+    pane.table.pin_requested.connect(lambda digest, on: wanted.append((digest, on)))
+    pane.table.choose(2)
+    pane.table.setFocus()
+    QTest.keyClick(pane.table, Qt.Key.Key_P)
+    assert wanted == [(cache_row(2).digest, True)]
+    source.rows_held[2] = replace(source.rows_held[2], kept=True)
+    pane.refresh()
+    await until(lambda: bool((row := pane.model.entry(2)) and row.kept))
+    QTest.keyClick(pane.table, Qt.Key.Key_P)
+    assert wanted[1] == (cache_row(2).digest, False)
+    pane.show_preview(PreviewState(source.rows_held[2], CODE))
+    assert pane.preview.content.meta.text.endswith("· pinned")
+
+
 async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskScope) -> None:
     """By its tool and by its path; a click on it lets go again."""
     source = entries(60)
@@ -198,7 +218,7 @@ async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskSc
     (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts[0] == f"Only tool {source.rows_held[0].tool}"
-    assert texts[-1] == "Copy the hash"
+    assert texts[-3:-1] == ["Pin\tP", "Copy the hash"]
     menu.actions()[0].trigger()
     menu.close()
     same = sum(row.tool == source.rows_held[0].tool for row in source.rows_held)

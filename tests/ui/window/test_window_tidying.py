@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
@@ -283,3 +283,26 @@ async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
         assert tidying.clean_dialog.by_itself.isChecked()
         press(tidying.clean_dialog, "Cancel")
         await until(lambda: tidying.clean_dialog is None, "the dialog gone")
+
+
+async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(reading(), say("Read."))) as server, opened_window(qapp, tmp_path) as rig:
+        await leaked(rig, server)
+        digest, cache = rig.facts(ToolAnswered)[0].digest, rig.screens.cache
+        rig.window.show_page("cache")
+        await until(lambda: cache.table.current_row() is not None, "the entry")
+
+        def kept() -> bool:
+            row = cache.table.current_row()
+            return row is not None and row.kept
+
+        assert not kept()
+        for on in (True, False):
+            cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
+            (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
+            words = "Pin\tP" if on else "Unpin\tP"
+            (action,) = [one for one in menu.actions() if one.text() == words]
+            action.trigger()
+            menu.close()
+            await until(kept if on else lambda: not kept(), "the sign")
+            assert (await rig.room.store.entry(digest)).pinned is on
