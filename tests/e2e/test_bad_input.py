@@ -69,7 +69,7 @@ UNUSABLE = [
     (("nonsense",), "invalid choice: 'nonsense'"),
     (("--nonsense",), "unrecognized arguments"),
     (("run",), "--workspace, --message"),
-    (("cache",), "list|show|verify"),
+    (("cache",), "list|search|show|verify"),
     (("cache", "burn"), "invalid choice: 'burn'"),
     (("cache", "show", "--workspace", "ws"), "SHA"),
     (("demo",), "--out"),
@@ -95,7 +95,7 @@ UNUSABLE = [
     (("timeline", "--workspace", "other"), "other is no workspace of Helix Desktop."),
     (("cache", "list", "--workspace", "nowhere"), "nowhere is no workspace of Helix Desktop."),
     (("cache", "show", "xyz", "--workspace", "ws"), "No cached output begins with 'xyz'."),
-    (("cache", "show", "f" * 64, "--workspace", "ws"), "This workspace's cache holds no such hash."),
+    (("cache", "show", "f" * 64, "--workspace", "ws"), "This workspace holds no content ffff"),
     (("cache", "show", "f" * 65, "--workspace", "ws"), "No cached output begins with"),
     (("cache", "verify", "0123", "--workspace", "ws"), "No cached output begins with '0123'."),
     (("demo", "--out", "ws/a.txt"), "a.txt cannot be used. File exists."),
@@ -228,13 +228,19 @@ def test_a_folder_that_vanished_is_named_and_what_is_stored_can_be_seen(
     assert say(*turn("--session", "last")) == 0
 
 
-def test_a_store_that_is_no_store_is_named(cli: Cli, refuse: Refuse) -> None:
+def test_a_store_that_is_no_store_any_more_is_mended_and_kept_as_it_was(
+    cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert say(*turn()) == 0
-    current = cli.store / "db" / "CURRENT"
-    current.write_bytes(b"rubbish")
-    said = refuse("cache", "list", "--workspace", "ws", code=1)
-    assert "The workspace's store cannot be read." in said
-    assert current.read_bytes() == b"rubbish"
+    (cli.store / "db" / "CURRENT").write_bytes(b"rubbish")
+    capsys.readouterr()
+    assert say("timeline", "--workspace", "ws") == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("hi  ("), "the session is there"
+    assert "was damaged" in told.err
+    assert (cli.store / "kept" / "1" / "db" / "CURRENT").read_bytes() == b"rubbish"
+    assert say("timeline", "--workspace", "ws") == 0
+    assert capsys.readouterr().err == "", "it is told once"
 
 
 async def test_arguments_that_are_no_text(cli: Cli) -> None:
