@@ -38,6 +38,10 @@ POLICY = msgspec.structs.replace(
     ledger_tokens=60,
     intake_ask=False,
 )
+ALL_OF_IT = {
+    "HandoverMade", "HandoverFailed", "ObservationsMade", "ObservationsPlaced", "ObservationsFailed",
+    "FoldMade", "SweepMade", "Undone", "Redone", "Pinned", "MessageQueued", "by hand", "85 %", "edited",
+}  # fmt: skip
 Action = Callable[[], Awaitable[None]]
 
 
@@ -182,7 +186,9 @@ async def test_nothing_is_lost_whatever_is_done_at_once(seed: int) -> None:
 async def test_the_crowd_does_it_all() -> None:
     """What the test above is about does happen in it."""
     seen: set[str] = set()
-    for seed in range(12):
+    for seed in range(60):  # usually a few are enough; what threads finish first is not the seed's to say
+        if seen >= ALL_OF_IT:
+            break
         crowd = Crowd(seed)
         await crowd.rig.begin()
         for _ in range(70):
@@ -192,7 +198,4 @@ async def test_the_crowd_does_it_all() -> None:
         seen |= {one.trigger for one in crowd.rig.events(HandoverMade)}
         seen |= {"edited" for one in crowd.rig.events(HandoverMade) if one.edited}
         seen |= {"reflection" for one in crowd.rig.events(ObservationsMade) if one.reflection}
-    assert seen >= {
-        "HandoverMade", "HandoverFailed", "ObservationsMade", "ObservationsPlaced", "ObservationsFailed",
-        "FoldMade", "SweepMade", "Undone", "Redone", "Pinned", "MessageQueued", "by hand", "85 %", "edited",
-    }  # fmt: skip
+    assert seen >= ALL_OF_IT
