@@ -45,9 +45,11 @@ def ripe(transcript: Transcript, policy: Policy, newest: int | None = None) -> l
     least = LEAST_STEPS if newest is None else newest
     smallest, last_step = max(policy.least_saving, 1), transcript.steps - least
     for item in transcript.live():
-        if not isinstance(item, Item) or item.step > last_step or isinstance(item.event, UserSpoke):
+        if not isinstance(item, Item) or item.step > last_step:
             continue
         if item.saving < smallest and item.seq not in transcript.rewrites.forms:
+            continue
+        if isinstance(item.event, UserSpoke):
             continue
         saving = saving_of(transcript, item)
         if saving < smallest or item.seq in transcript.rewrites.pinned:
