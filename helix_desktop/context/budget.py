@@ -110,12 +110,10 @@ def ratio_of(transcript: Transcript, model: str) -> float:
 def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:
     """The newest answers for which this model reported its input, newest first, with their seqs."""
     found: list[tuple[int, AssistantSpoke]] = []
-    for item in reversed(transcript.items[-_LOOKED_AT:]):
-        event = item.event
-        if not isinstance(event, AssistantSpoke) or event.model != model or not event.estimate:
-            continue
-        if event.usage and event.usage.input > 0:  # some local servers report zeros
-            found.append((item.seq, event))
-            if len(found) == _REPORTS:
-                break
+    oldest = transcript.items[-_LOOKED_AT].seq if len(transcript.items) > _LOOKED_AT else 0
+    for item in reversed(transcript.reports):
+        if item.seq < oldest or len(found) == _REPORTS:
+            break
+        if isinstance(item.event, AssistantSpoke) and item.event.model == model:
+            found.append((item.seq, item.event))
     return found

@@ -84,7 +84,7 @@ def _runs(transcript: Transcript, policy: Policy, edges: Sequence[int]) -> list[
         if not isinstance(entry, Item) or entry.seq == newest or _inside(entry.seq, stay):
             runs.append([])
         else:
-            if runs[-1] and parted(runs[-1][-1].item.seq, entry.seq, edges):
+            if edges and runs[-1] and parted(runs[-1][-1].item.seq, entry.seq, edges):
                 runs.append([])
             runs[-1].append(_old(transcript, policy, entry))
     return [run for run in runs if run and _gain_of(run) > HEADER]

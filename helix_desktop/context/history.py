@@ -49,11 +49,15 @@ def _seq(item: Item) -> int:
 
 
 class History:
-    """The messages of a session; only `_append` adds one."""
+    """The messages of a session; only `_append` adds one.
+
+    `users` are the person's, `reports` the agent's for which the provider reported its input.
+    """
 
     def __init__(self) -> None:
         self.items: list[Item] = []
         self.users: list[Item] = []
+        self.reports: list[Item] = []
         self.steps = 0
         self.turns = 0
         self._seqs: list[int] = []
@@ -75,8 +79,12 @@ class History:
             words_of(event),
         )
         self.items.append(item)
-        if isinstance(event, UserSpoke):
-            self.users.append(item)
+        match event:
+            case UserSpoke():
+                self.users.append(item)
+            case AssistantSpoke(usage=usage, estimate=estimate):
+                if usage and usage.input > 0 and estimate:  # some local servers report zeros
+                    self.reports.append(item)
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
         return item
