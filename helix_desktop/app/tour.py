@@ -258,6 +258,10 @@ class Tour:
         window.show_page("timeline")
         await self._album.take("timeline")
         history.show_event(max(known.rewrites.folds))
+        for _ in range(200):
+            if not self._shell.work.revealing:
+                break
+            await asyncio.sleep(_TICK_S)
         await self._album.take("timeline-folds")
         window.show_page("chat")
 

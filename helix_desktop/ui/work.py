@@ -215,6 +215,11 @@ class Work(QObject):
         self._stale.add("timeline")
         self._window.show_page("timeline")
 
+    @property
+    def revealing(self) -> bool:
+        """Whether a card is still on its way into sight."""
+        return bool(self._sought)
+
     def _page_shown(self, page: str) -> None:
         """Table and timeline are made anew only where somebody looks at them."""
         if page not in self._stale:

@@ -103,6 +103,8 @@ class Crowd:
     async def _look_on(self) -> None:
         for _ in range(self.chance.randint(1, 60)):
             await asyncio.sleep(0)
+        for _ in range(self.chance.randint(0, 4)):
+            await asyncio.to_thread(int)  # what threads have begun goes on meanwhile, however slow they are
         self.rig.clock.pass_s(self.chance.choice((0, 1, 400)))
 
     async def _open_gate(self) -> None:
