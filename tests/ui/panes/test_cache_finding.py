@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -18,7 +17,8 @@ from helix_desktop.ui.cache_browser.choices import SIZES, of_tool
 from helix_desktop.ui.cache_browser.columns import COLUMNS
 from helix_desktop.ui.cache_browser.rows import HandoverLink, PreviewState
 from helix_desktop.ui.cache_browser.view import CacheBrowser
-from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
+from tests.support.cache_panes import entries, opened, until
+from tests.support.panes_samples import CODE, cache_row
 
 pytestmark = pytest.mark.qt_loop
 
@@ -29,30 +29,6 @@ async def scope() -> AsyncIterator[TaskScope]:
     made = TaskScope()
     yield made
     await made.close()
-
-
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    """Give the loop turns until something holds."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - widgets set no asyncio.Event
-            await asyncio.sleep(0.001)
-
-
-async def opened(qtbot: QtBot, scope: TaskScope, source: SampleCache) -> CacheBrowser:
-    """A browser that shows a source."""
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
-    qtbot.addWidget(pane)
-    pane.resize(900, 800)
-    pane.show()
-    pane.set_source(source)
-    wanted = len(source.rows_held)
-    await until(lambda: pane.model.rowCount() == wanted)
-    return pane
-
-
-def entries(count: int) -> SampleCache:
-    """A source of some entries."""
-    return SampleCache([cache_row(number) for number in range(count)])
 
 
 def titles(pane: CacheBrowser) -> list[str]:

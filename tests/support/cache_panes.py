@@ -1,0 +1,36 @@
+"""A cache browser on samples, as its tests look at it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.ui.cache_browser.view import CacheBrowser
+from tests.support.panes_samples import NOW_MS, SampleCache, cache_row
+
+
+async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Give the loop turns until something holds."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - widgets set no asyncio.Event
+            await asyncio.sleep(0.001)
+
+
+async def opened(qtbot: QtBot, scope: TaskScope, source: SampleCache) -> CacheBrowser:
+    """A browser that shows a source."""
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.resize(900, 800)
+    pane.show()
+    pane.set_source(source)
+    wanted = len(source.rows_held)
+    await until(lambda: pane.model.rowCount() == wanted)
+    return pane
+
+
+def entries(count: int) -> SampleCache:
+    """A source of some entries."""
+    return SampleCache([cache_row(number) for number in range(count)])
