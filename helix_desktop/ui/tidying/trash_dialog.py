@@ -11,6 +11,7 @@ from helix_desktop.context.digest import size_text
 from helix_desktop.context.keeping import TRASH_DAYS, Trash
 from helix_desktop.ui.widgets import PushButton, column, label, row
 
+_ALL_OF_IT = 100  # of the room that is left, beside the empty one's 1
 _SIZE = (600, 560)
 _LEAD = (
     f"What lies here can still be read and recalled. After {TRASH_DAYS} days it is removed for good; storing "
@@ -42,8 +43,9 @@ class TrashDialog(QDialog):
         self._asked = False
         words = column(label("Trash", "title"), label(_LEAD, "muted", wrap=True), gap=5)
         buttons = row(self.empty, None, self.leave, self.restore, gap=8)
-        whole = column(words, self.counter, self.list, self.sure, buttons, margins=(22, 20, 22, 16), gap=12)
-        whole.setStretch(2, 1)
+        listed = (self.list, None)  # without a list the room stays empty, and the words at the top
+        whole = column(words, self.counter, *listed, self.sure, buttons, margins=(22, 20, 22, 16), gap=12)
+        whole.setStretch(2, _ALL_OF_IT)
         self.setLayout(whole)
         self.list.itemSelectionChanged.connect(self._selected)
         self.restore.clicked.connect(self._restore)
