@@ -1,0 +1,1 @@
+"""Tools of other programs: clients of the MCP servers that a workspace was given, and their settings."""
