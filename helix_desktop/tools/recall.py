@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, StoreTotals
+from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, Order, Page, StoreTotals
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import ContentForgotten, StoreError, ToolError
 from helix_desktop.context.image import LARGEST, image_of
@@ -54,6 +54,17 @@ class Cache(Protocol):
         going: Callable[[int], bool] = lambda _: True,
     ) -> Found:
         """The newest contents that hold all words. Raises StoreError, InputUnusable, ValueError."""
+        ...
+
+    async def page(
+        self,
+        cursor: str = "",
+        limit: int = 200,
+        order: Order = "newest",
+        prefix: str = "",
+        wanted: Filter = EVERYTHING,
+    ) -> Page:
+        """Entries that pass, in an order, from a cursor on. Raises StoreError, ValueError."""
         ...
 
     async def tools(self) -> tuple[str, ...]:
