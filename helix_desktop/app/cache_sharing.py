@@ -1,4 +1,4 @@
-"""The cache of a workspace as other programs may use it: through MCP, by the very tools that the agent has."""
+"""The cache of a workspace for other programs: the agent's own tools, on a store opened when needed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.errors import DigestUnknown, StoreClosed, StoreWriteFailed
 from helix_desktop.context.message import ToolCall, ToolSpec
 from helix_desktop.context.tool import ToolResult
-from helix_desktop.tools.cache_box import CacheBox, cache_specs
-from helix_desktop.tools.recall import Count
+from helix_desktop.tools.cache import Count
+from helix_desktop.tools.cache_box import cache_box, cache_specs
 
 GUEST = "mcp"
 """In whose name recalls by other programs are counted: no session has such an id."""
@@ -37,7 +37,7 @@ class SharedCache:
     async def _run(self, call: ToolCall) -> ToolResult:
         async with self._store.held() as store:
             try:
-                result = await CacheBox(store, self._descriptions, self._count).run(call)
+                result = await cache_box(store, self._descriptions, self._count).run(call)
                 await _note_recall(store, result)
             except StoreClosed:
                 await self._store.drop(store)

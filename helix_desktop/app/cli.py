@@ -213,9 +213,9 @@ def _add_mcp(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
         "mcp",
         parents=[common],
         help="serve a workspace's cache to other programs (Model Context Protocol)",
-        description="Serves recall_cached_content, search_cached_content and list_cached_content: over standard "
-        "input and output, or with --http to programs of this machine that hold the token. The workspace can be "
-        "open in the window meanwhile.",
+        description="Serves recall_cached_content, search_cached_content and list_cached_content: over "
+        "standard input and output, or with --http to programs of this machine that hold the token. The "
+        "workspace can be open in the window meanwhile.",
     )
     mcp.add_argument("--workspace", type=_folder, required=True, metavar="PATH", help="the project folder")
     mcp.add_argument("--http", action="store_true", help="over HTTP on the loopback address")
@@ -338,14 +338,8 @@ def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     match given.command:
         case "run" | "cache" | "timeline" | "backup":
             return _on_workspaces(f"{given.command} {getattr(given, 'verb', '')}".rstrip())
-        case "replay":
-            from helix_desktop.app.replaying import replay
-
-            return replay
-        case "mcp":
-            from helix_desktop.app.cache_serving import serve_cache
-
-            return serve_cache
+        case "replay" | "mcp":
+            return _beside_the_window(given.command)
         case "move-data":
             return _moved(given.window)
         case "self-check":
@@ -370,6 +364,16 @@ def _on_workspaces(command: str) -> Callable[[argparse.Namespace], int]:
         "backup": carrying.backup,
     }
     return commands.get(command, headless.cache)
+
+
+def _beside_the_window(command: str) -> Callable[[argparse.Namespace], int]:
+    if command == "mcp":
+        from helix_desktop.app.cache_serving import serve_cache
+
+        return serve_cache
+    from helix_desktop.app.replaying import replay
+
+    return replay
 
 
 def _moved(in_window: bool) -> Callable[[argparse.Namespace], int]:

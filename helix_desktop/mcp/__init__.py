@@ -1,1 +1,1 @@
-"""The Model Context Protocol: the cache as a server for other programs, and servers whose tools the agent uses."""
+"""The Model Context Protocol: the cache as a server, and servers whose tools the agent uses."""

@@ -1,7 +1,7 @@
 """Serves MCP over HTTP to programs of this machine that hold the token (PLATFORM.md 5 and 7).
 
-Three gates stand before a request: the socket listens on the loopback address alone, the token must be right, and
-Host and Origin must name this address, so that no web page can reach it by a name that it points here.
+Three gates stand before a request: the socket listens on the loopback address alone, the token must be right,
+and Host and Origin must name this address, so that no web page can reach it by a name that it points here.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ _MOST_SESSIONS, _IDLE_S, _FAREWELL_S = 64, 600.0, 1
 _BEARER = b"bearer "
 
 
-async def serve_loopback(
-    server: Server[Any], token: str, port: int, ready: Callable[[str], None]
-) -> None:
+async def serve_loopback(server: Server[Any], token: str, port: int, ready: Callable[[str], None]) -> None:
     """Serve until cancelled; `ready` hears the address. `port` 0 takes a free one.
 
     Raises InputUnusable when the port is taken.

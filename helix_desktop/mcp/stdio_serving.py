@@ -1,7 +1,7 @@
 """Serves MCP over this process's standard input and output until the other side closes.
 
-The reading thread is a daemon that reads the bare descriptor: a signal may then end the process at any moment, where
-a thread that waits inside a file object would hold it up until the next line.
+The reading thread is a daemon that reads the bare descriptor: a signal may then end the process at any
+moment, where a thread that waits inside a file object would hold it up until the next line.
 """
 
 from __future__ import annotations

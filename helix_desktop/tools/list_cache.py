@@ -12,10 +12,10 @@ from helix_desktop.context.content import ContentKind, Entry, Filter, Order, Pag
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import StoreError, ToolError
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.base import Free
-from helix_desktop.tools.recall import Cache
+from helix_desktop.tools.cache import Cache
 
 _MADE: tuple[ContentKind, ...] = ("output", "argument")  # what tools and agent made: no indexes
 _CURSOR = re.compile(r"[!-~]{1,400}")
@@ -44,7 +44,7 @@ class ListCachedContent(Free):
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
-    async def run(self, call_id: str, given: ListCacheArguments) -> ToolResult:
+    async def run(self, call_id: str, given: ListCacheArguments, told: Progress) -> ToolResult:
         """A page of entries with their hashes, and how to go on. Raises ToolError."""
         try:
             page = await self._page(given)
@@ -95,4 +95,3 @@ def _foot(given: ListCacheArguments, page: Page, total: int) -> str:
     if page.cursor:
         return f"There are more; to go on: cursor={page.cursor!r}."
     return f"That is all, among {total:,} stored in this workspace."
-
