@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import secrets
+import sys
 
 from helix_desktop import __version__
 from helix_desktop.app.cache_sharing import SharedCache
@@ -53,6 +54,7 @@ async def _serve_http(port: int, tools: SharedCache, name: str) -> None:
 
     def ready(url: str) -> None:
         out(json.dumps({"url": url, "token": token} if made else {"url": url}))
+        sys.stdout.flush()  # whoever started this waits for the line
         err(f"Serving the cache of {name} at {url}; Ctrl+C ends it.")
 
     await serve_loopback(cache_server(tools, name, __version__), token, port, ready)
