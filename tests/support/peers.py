@@ -17,7 +17,7 @@ from peers import Peers
 PEERS = Peers(Path(__file__).resolve().parents[2])
 _HOW = "run `make test-peers`, which installs it where it can be"
 _PATIENCE_S, _LOOK_S = 60.0, 0.02
-_ADDRESS = re.compile(rb"http://127\.0\.0\.1:(\d+)")
+_ADDRESS = re.compile(rb"http://127\.0\.0\.1:[1-9]\d*")
 
 
 @cache
