@@ -32,7 +32,8 @@ from helix_desktop.context.message import (
     Usage,
 )
 from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.openai_chat import OpenAIChat, list_models
+from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.openai_chat import OpenAIChat
 from helix_desktop.providers.retry import Retries
 from tests.support.chat_server import (
     Call,
