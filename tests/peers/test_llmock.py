@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -30,31 +29,44 @@ READ: Behaviour = {
         {"name": "read_file", "arguments": {"path": "notes.txt"}},
     ],
 }
-PACE = Retries(first_wait_s=0.08)
+DIALECTS: Mapping[str, tuple[Callable[..., Model], str]] = {"openai-chat": (OpenAIChat, "/v1")}
+"""The client of each dialect, and where the server speaks it."""
+
+PACE = Retries(first_wait_s=0.2)
 PATIENCE = Timeouts(read_s=0.6)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlMock]:
-    """One server for all cases, so that its last verdict is about all of them."""
-    with llmock(tmp_path_factory.mktemp("llmock")) as running:
+    """One server for all cases: it takes a second to start.
+
+    It sends piece by piece: one that has sent everything before we hang up calls that reading on.
+    """
+    with llmock(tmp_path_factory.mktemp("llmock"), "--stream-chunk-delay-ms", "15") as running:
         yield running
 
 
+@pytest.fixture(params=DIALECTS)
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Every dialect in turn."""
+    return str(request.param)
+
+
 @pytest.fixture
-async def rig(server: LlMock, tmp_path: Path) -> AsyncIterator[PeerRig]:
+async def rig(server: LlMock, tmp_path: Path, dialect: str) -> AsyncIterator[PeerRig]:
     """A conversation with that server, in a folder with two files."""
-    async with at_work(server, tmp_path) as working:
+    async with at_work(server, tmp_path, dialect) as working:
+        server.forget()
         yield working
-        server.relent()
 
 
 @asynccontextmanager
-async def at_work(server: LlMock, folder: Path, window: int = 32_000) -> AsyncIterator[PeerRig]:
+async def at_work(server: LlMock, folder: Path, dialect: str) -> AsyncIterator[PeerRig]:
     """A rig over a folder with two files, against a server."""
 
     def make(http: Http) -> Model:
-        return OpenAIChat(small("gpt-5", window), f"{server.address}/v1", "k", http=http, retries=PACE)
+        client, path = DIALECTS[dialect]
+        return client(small("gpt-5"), f"{server.address}{path}", "k", http=http, retries=PACE)
 
     async with peer_rig(folder, make, timeouts=PATIENCE) as working:
         (working.root / "readme.txt").write_text("Three modules.\n", encoding="utf-8")
@@ -81,9 +93,7 @@ async def asked(
     # The words differ from case to case: a request like a former one would count as its retry.
     ended = await rig.turn(f"What is in this project? Case {before}.")
     await rig.sound()
-    verdict = server.verdict()
-    assert verdict["findings"] == []
-    assert verdict["passed"]
+    assert server.verdict()["findings"] == []
     return ended, server.requests()[before:]
 
 
@@ -92,7 +102,7 @@ def spoken(rig: PeerRig) -> list[str]:
     return [one.text for one in rig.events(AssistantSpoke)]
 
 
-PASSING = {
+PASSING: Mapping[str, Sequence[Behaviour]] = {
     "nothing": [],
     "a slow start": [{"type": "slow_first_token", "seconds": 0.3}],
     "a late answer": [{"type": "delay", "seconds": 0.3}],
@@ -151,37 +161,37 @@ async def test_an_outage_is_given_up_on(status: int, rig: PeerRig, server: LlMoc
 
 
 async def test_a_connection_that_always_breaks_is_given_up_on(rig: PeerRig, server: LlMock) -> None:
-    """Nothing of the four halves is kept."""
+    """What had come last stays in sight, as cut off; the next turn goes on after it."""
     ended, requests = await asked(rig, server, cut("disconnect", 4, times=None), *[SAY] * 4)
     assert (ended.how, len(requests)) == ("failed", 4)
-    assert spoken(rig) == []
+    (half,) = rig.events(AssistantSpoke)
+    assert (SAID.startswith(half.text.strip()), half.stop) == (True, "stopped")
+    server.relent()
+    assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
 
 
-@pytest.mark.parametrize("after", [1, 6, 9, 12])
+@pytest.mark.parametrize("after", [1, 6, 8, 10])
 @pytest.mark.parametrize("kind", ["disconnect", "truncate", "malformed"])
 async def test_calls_of_a_cut_answer_never_run(kind: str, after: int, rig: PeerRig, server: LlMock) -> None:
     """However far the calls had come: they run once, from the whole answer."""
     ended, requests = await asked(rig, server, cut(kind, after), READ, READ, SAY)
     assert ended == TurnEnded("done")
     assert [len(one.calls) for one in rig.events(AssistantSpoke)] == [2, 0]
-    answers = rig.events(ToolAnswered)
-    assert ["Three modules." in answers[0].text, "The parser is second." in answers[1].text] == [True, True]
     assert len(requests) == 3
-    assert [one["role"] for one in requests[-1]["body"]["messages"][-3:]] == ["assistant", "tool", "tool"]
+    assert len(rig.events(ToolAnswered)) == 2
+    calling, first, second = rig.model.requests[-1].messages[-3:]
+    assert [one.id for one in calling.calls] == [first.call_id, second.call_id]
+    assert [first.text, second.text] == ["Three modules.\n", "The parser is second.\n"]
 
 
 async def test_arguments_that_are_no_json_are_told_to_the_model(rig: PeerRig, server: LlMock) -> None:
     """The next request is valid all the same, and says what was wrong."""
-    ended, requests = await asked(
-        rig, server, {"type": "tool_fault", "kind": "malformed_arguments"}, READ, SAY
-    )
+    ended, _ = await asked(rig, server, {"type": "tool_fault", "kind": "malformed_arguments"}, READ, SAY)
     assert ended == TurnEnded("done")
     broken, whole = rig.events(ToolAnswered)
     assert (broken.ok, whole.ok) == (False, True)
-    *_, calling, first, _ = requests[-1]["body"]["messages"]
-    assert all(isinstance(json.loads(one["function"]["arguments"]), dict) for one in calling["tool_calls"])
-    assert first["content"] == broken.text
-    assert "JSON" in broken.text
+    assert broken.text in [one.text for one in rig.model.requests[1].messages]
+    assert "read_file was called with wrong arguments" in broken.text
 
 
 async def test_a_tool_that_was_never_offered_is_told_to_the_model(rig: PeerRig, server: LlMock) -> None:
@@ -198,30 +208,29 @@ async def test_its_own_choice_of_tools_leads_to_an_end(rig: PeerRig, server: LlM
     ended, requests = await asked(rig, server, {"type": "delay", "seconds": 0})
     assert (ended, len(requests)) == (TurnEnded("done"), 2)
     (answer,) = rig.events(ToolAnswered)
-    assert answer.tool in {spec.name for spec in rig.model.requests[0].tools}
+    assert answer.name in {spec.name for spec in rig.model.requests[0].tools}
 
 
-async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path) -> None:
+async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, dialect: str) -> None:
     """The window is smaller than we were told: one refusal, room is made, and the same turn is answered."""
-    with llmock(tmp_path, "--context-window", "9000") as server:
-        async with at_work(server, tmp_path) as rig:
-            for number in range(6):
-                (rig.root / "readme.txt").write_text(f"{number} line of text\n" * 400, encoding="utf-8")
+    with llmock(tmp_path, "--context-window", "2500") as server:
+        async with at_work(server, tmp_path, dialect) as rig:
+            (rig.root / "readme.txt").write_text("a line of the file\n" * 120, encoding="utf-8")
+            for _ in range(8):
                 ended, requests = await asked(rig, server, READ, SAY)
                 assert ended == TurnEnded("done")
+                assert requests[-1]["status"] == 200
             refused = [one for one in server.requests() if one["status"] == 400]
-            assert refused
-            assert all(one["fault"] == "context_window" for one in refused)
-            assert requests[-1]["status"] == 200
-            assert len(rig.events(UserSpoke)) == 6
+            assert {one["fault"] for one in refused} == {"context_window"}
+            assert len(rig.events(UserSpoke)) == 8
 
 
-async def test_a_quota_is_waited_out(tmp_path: Path) -> None:
-    """Twenty requests a minute: the twenty-first waits as long as the server says."""
-    with llmock(tmp_path, "--rpm", "20") as server:
-        async with at_work(server, tmp_path) as rig:
-            for _ in range(21):
-                ended, requests = await asked(rig, server, SAY)
-                assert ended == TurnEnded("done")
-            assert [one["status"] for one in requests] == [429, 200]
-            assert rig.retries()[-1].wait_s > 1
+async def test_a_quota_is_waited_out(tmp_path: Path, dialect: str) -> None:
+    """Ten requests a minute: the eleventh waits as long as the server says."""
+    with llmock(tmp_path, "--rpm", "10") as server:
+        async with at_work(server, tmp_path, dialect) as rig:
+            for _ in range(10):
+                assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
+            _, requests = await asked(rig, server, SAY)
+            assert (requests[0]["fault"], requests[-1]["status"]) == ("ratelimit:requests", 200)
+            assert max(one.wait_s for one in rig.retries()) > 1
