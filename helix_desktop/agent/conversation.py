@@ -100,6 +100,7 @@ class Conversation(ByHand):
         gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
         approvals = Approvals(parts.permissions, parts.approver, self.leeway, parts.asked.reconsider)
         runner = ToolRunner(session, parts.tools, approvals, counter, clock, gate)
+        self.calls = runner.running
         compactor = Compactor(
             session, counter, clock, parts.prompts["handover"], settings, parts.versions["handover"]
         )

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.context.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 
 Trust = Callable[[], bool]
 """Whether the person trusts the folder now."""
@@ -59,10 +59,10 @@ class TrustedTools:
         self._demand()
         return await self._tools.approval(call)
 
-    async def run(self, call: ToolCall) -> ToolResult:
-        """Run a call. Raises ToolError."""
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+        """Run a call; `told` hears its output while it runs. Raises ToolError."""
         self._demand()
-        return await self._tools.run(call)
+        return await self._tools.run(call, told)
 
     def _demand(self) -> None:
         try:

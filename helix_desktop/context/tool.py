@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
@@ -24,6 +24,16 @@ _WHOLE_TOOLS: Mapping[str, str] = {
     "write_file": "write any file",
     "edit_file": "edit any file",
 }
+
+Progress = Callable[[str], None]
+"""Hears pieces of a call's output while it runs, in order; a flood may be heard in part."""
+
+STOPPED = "the person stopped this call"
+"""The message of a cancel that ends one call alone: a tool may then answer with what it has so far."""
+
+
+def unheard(text: str) -> None:
+    """Progress that nobody hears."""
 
 
 class ToolResult(msgspec.Struct, frozen=True):
