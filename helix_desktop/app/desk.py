@@ -30,6 +30,7 @@ from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.none import NoTools
 from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.workspaces.acting import Acting, acting_in
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
@@ -103,6 +104,7 @@ class Desk:
             clock=now_ms,
             prompts=prompts(),
             approver=self._approver,
+            trusted=lambda: self.registry.get(identity).trusted,
         )
         self._stores[identity] = store
         room = Room(identity, parts, policy, model, reading)
@@ -149,6 +151,10 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+
+    async def acting(self, identity: str) -> tuple[Acting, ...]:
+        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
+        return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
 
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""

@@ -25,7 +25,7 @@ from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.voice import Voice, err, out
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing
+from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.context.event import (
     FoldMade,
     FormChosen,
@@ -58,7 +58,9 @@ def run_turn(given: argparse.Namespace) -> int:
         voice = Voice(given.json, on_gone=this.cancel)  # as Ctrl+C does: the turn is recorded as stopped
         room.listen(voice.hear)
         try:
-            return await _turn(await _session(room, given.session), given.message, voice)
+            conversation = await _session(room, given.session)
+            await conversation.set_mode(given.mode or conversation.mode)
+            return await _turn(conversation, given.message, voice)
         except asyncio.CancelledError:
             if voice.gone is not None:
                 raise voice.gone from None
@@ -274,4 +276,10 @@ def record_of(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
     named = given.model or given.base_url or (record.model if record is not None else "")
     if desk.settings_damaged is not None and not named:
         raise desk.settings_damaged  # which model was chosen is not known: do not answer with another
-    return desk.registry.add(path)
+    if os.path.isdir(path) and not (given.trust or (record is not None and record.trusted)):
+        raise WorkspaceUntrusted(
+            f"{path} is not trusted yet.",
+            "A turn runs commands there and sends what it reads to a model.",
+            "If you know what is in the folder, add --trust, or trust it in the window.",
+        )
+    return desk.registry.add(path, trusted=given.trust)
