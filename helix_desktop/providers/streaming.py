@@ -110,7 +110,7 @@ class StreamedModel:
     async def _arriving(self, reply: HttpReply, assembly: Assembly) -> AsyncGenerator[Arrival, None]:
         """What the reply's pieces add for a reader, until it says that it is done."""
         if "json" in reply.headers.get("content-type", ""):
-            for arrival in assembly.add_whole(self._object(await reply.text())):
+            for arrival in assembly.add_whole(self._object(await reply.text(), whole=True)):
                 yield arrival
             assembly.done = True
             return
@@ -138,12 +138,16 @@ class StreamedModel:
         except EventTooLarge as error:
             raise self._nonsense(f"It sent too much at once: {error}.") from error
 
-    def _object(self, text: str, event: str = "") -> Mapping[str, Any]:
-        """One piece of a stream, or a whole reply, as an object. Raises ErrorSent for an error's."""
+    def _object(self, text: str, event: str = "", *, whole: bool = False) -> Mapping[str, Any]:
+        """One piece of a stream, or a whole reply, as an object. Raises ErrorSent for an error's.
+
+        A damaged piece is like a cut: nothing of the answer was used, and another call may do better.
+        """
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeEncodeError) as fault:
-            raise self._nonsense(sample(text)) from fault
+            nonsense = self._nonsense(sample(text))
+            raise (nonsense if whole else Transient("a piece of the answer was damaged", nonsense)) from fault
         if not isinstance(value, dict):
             raise self._nonsense(sample(text))
         if value.get("error") or event == "error" or value.get("type") == "error":
