@@ -22,6 +22,7 @@ from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
@@ -80,22 +81,24 @@ class Desk:
         """The rooms that are open, by workspace."""
         return self._rooms
 
-    async def room(self, identity: str, reading: bool = False) -> Room:
+    async def room(self, identity: str, reading: bool = False, told: Progress = silent) -> Room:
         """The open room of a workspace; `reading` opens one whose folder is gone, without tools.
 
+        `told` hears how far it is when a damaged store is mended, on another thread.
         Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
         """
         async with self._locks.setdefault(identity, asyncio.Lock()):
             if identity not in self._rooms:
-                self._rooms[identity] = await self._open(identity, reading)
+                self._rooms[identity] = await self._open(identity, reading, told)
             return self._rooms[identity]
 
-    async def _open(self, identity: str, reading: bool) -> Room:
+    async def _open(self, identity: str, reading: bool, told: Progress) -> Room:
         record = self.registry.get(identity)
         root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
         model = await self.models.named(record.model)
-        store = await self._open_store(self.registry.store_folder(identity), identity, now_ms)
+        folder = self.registry.store_folder(identity)
+        store = await self._open_store(folder, identity, now_ms, told=told)
         parts = Parts(
             store=store,
             tools=self._toolbox(root, store) if root else NoTools(),
