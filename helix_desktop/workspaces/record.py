@@ -12,6 +12,8 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is PROVIDER/NAME (empty: the app's default); `listed` is false once it was removed from the list,
     which keeps its data. `added` is in milliseconds since 1970. `demo` marks the guided demo's own copy.
+    `sandbox` holds commands back where the system can, `network` lets them use the network all the same, and
+    `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
     """
 
@@ -26,3 +28,6 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     quota: int = 0
     unused_ms: int = 0
+    sandbox: bool = True
+    network: bool = False
+    fetch: bool = False
