@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
+from helix_desktop.agent.approval import Leeway
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
@@ -86,8 +87,9 @@ class Room(Holdings):
                 self._ratios.setdefault(label, ratio)  # the newest session comes first
             if one.id == session:
                 opened.take_figures(one)
-        nursery = None if transcript.parent else self
-        conversation = Conversation(opened, scope, self._parts, self._terms, nursery)
+        leeway = Leeway(transcript.mode)
+        nursery = None if transcript.parent else _Nursery(self, leeway)
+        conversation = Conversation(opened, scope, self._parts, self._terms, nursery, leeway)
         self._open[session] = conversation
         opened.listen(lambda update: self._hear(opened, update))
         await opened.mend()
@@ -101,14 +103,14 @@ class Room(Holdings):
             for listener in tuple(self._listeners):
                 listener(session.id, update)
 
-    async def admit(self, policy: Policy | None, model: Model | None) -> Conversation:
+    async def admit(self, policy: Policy | None, model: Model | None, leeway: Leeway) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()
         terms = Terms(parts, lambda: policy or self.policy, model or self.model, self._ratios)
         await terms.use(terms.model)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
         session.listen(lambda update: self._hear(session, update))
-        self._children[session.id] = Conversation(session, scope, parts, terms)
+        self._children[session.id] = Conversation(session, scope, parts, terms, leeway=leeway, led=True)
         return self._children[session.id]
 
     async def release(self, session: str) -> None:
@@ -142,3 +144,18 @@ class Room(Holdings):
         for conversation in (*self._open.values(), *self._children.values()):
             await conversation.close()
         await self.store.close()
+
+
+class _Nursery:
+    """Where the subagents of one conversation come from: they act as freely as it does, and no more."""
+
+    def __init__(self, room: Room, leeway: Leeway) -> None:
+        self._room, self._leeway = room, leeway
+
+    async def admit(self, policy: Policy | None, model: Model | None) -> Conversation:
+        """A subagent's conversation, without a log yet."""
+        return await self._room.admit(policy, model, self._leeway)
+
+    async def release(self, session: str) -> None:
+        """Let go of a subagent that has ended."""
+        await self._room.release(session)

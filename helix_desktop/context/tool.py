@@ -120,7 +120,7 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     `detail` shows exactly what would happen (the command, or the diff). `confined`: whatever it does stays in
     the workspace and off the network. `rule` is the narrowest rule that may be saved, `offers` all of them,
     narrowest first (see `permission`). `host` is where a fetch goes; `server` and `definition` (the hash of
-    its definition) say whose MCP tool it is.
+    its definition) say whose MCP tool it is. `because` names the rule by which it is asked, if one says so.
     """
 
     call_id: str
@@ -135,6 +135,7 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     host: str = ""
     server: str = ""
     definition: str = ""
+    because: str = ""
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -87,7 +87,7 @@ class Endpoint:
         error = ModelUnreachable(
             f"{self.provider} did not finish its answer.",
             f"{reason[0].upper()}{reason[1:]} ({detail}).",
-            "Nothing of it was used. Try again, or choose another model.",
+            "No tool was run for it. Try again, or choose another model.",
         )
         return Transient(reason, error)
 
