@@ -9,14 +9,16 @@ from pathlib import Path
 from helix_desktop.tools.box import Box, Slot
 from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.cache_box import cache_slots
-from helix_desktop.tools.edit import EditFile, EditFileArguments, WriteFile, WriteFileArguments
+from helix_desktop.tools.edit import EditFile, MultiEdit, MultiEditArguments, WriteFile, WriteFileArguments
 from helix_desktop.tools.environment import clean
 from helix_desktop.tools.files import ListDirectory, ListDirectoryArguments, ReadFile, ReadFileArguments
+from helix_desktop.tools.find import FindFiles, FindFilesArguments
 from helix_desktop.tools.grants import Granted, Grants
 from helix_desktop.tools.jail import Jail
 from helix_desktop.tools.jail_paths import PathJail
 from helix_desktop.tools.jail_posix import DescriptorJail
 from helix_desktop.tools.paths import startup_files
+from helix_desktop.tools.replace import Edit
 from helix_desktop.tools.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.sandboxes import Sandboxes, no_sandboxes
 from helix_desktop.tools.scratch import Scratch
@@ -51,9 +53,11 @@ class Toolbox(Box):
         slots = (
             Slot("read_file", ReadFileArguments, ReadFile(jail)),
             Slot("list_directory", ListDirectoryArguments, ListDirectory(jail)),
+            Slot("find_files", FindFilesArguments, FindFiles(jail, ripgrep)),
             Slot("search_text", SearchTextArguments, SearchText(jail, ripgrep)),
             Slot("write_file", WriteFileArguments, WriteFile(jail)),
-            Slot("edit_file", EditFileArguments, EditFile(jail)),
+            Slot("edit_file", Edit, EditFile(jail)),
+            Slot("multi_edit", MultiEditArguments, MultiEdit(jail)),
             Slot("run_command", RunCommandArguments, RunCommand(ground, environment)),
         )
         super().__init__((*slots, *cache_slots(store, count, ripgrep)), descriptions)
