@@ -17,6 +17,7 @@ from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
+from helix_desktop.app.tooling import Tooling
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
@@ -30,7 +31,6 @@ from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.none import NoTools
-from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.acting import Acting, acting_in
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
@@ -65,6 +65,7 @@ class Desk:
         self.secrets = Secrets(environ)
         self.counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
+        self.tooling = Tooling(data, self.registry, self.counter.count)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -101,7 +102,7 @@ class Desk:
         store = await self._open_store(folder, identity, now_ms, told=told)
         parts = Parts(
             store=store,
-            tools=self._toolbox(root, store) if root else NoTools(),
+            tools=self.tooling.box(identity, root, store) if root else NoTools(),
             counter=self.counter,
             permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
             clock=now_ms,
@@ -132,11 +133,6 @@ class Desk:
         """Whether the demo model's script answers in a workspace."""
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
-
-    def _toolbox(self, root: Path, store: SharedStore | RemoteStore) -> Toolbox:
-        descriptions = resources_dir() / "prompts" / "tools"
-        own = (self.data.settings_file, self.data.workspaces_dir, self.data.logs_dir)
-        return Toolbox(root, store, descriptions, self.counter.count, protected=own)
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""

@@ -181,6 +181,11 @@ async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folde
         await LevelStore.open(folder, WORKSPACE)  # no step of ours leads on from there
 
 
+def held(folder: Path) -> dict[str, bytes]:
+    """The tables right in a folder, by name."""
+    return {path.name: path.read_bytes() for path in folder.glob("*.ldb")}
+
+
 async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     folder: Path, older: tuple[Path, Truth]
 ) -> None:
@@ -195,7 +200,7 @@ async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     for session, text in older[1].drafts.items():
         assert await store.draft(session) == text
     await store.close()
-    kept = {path.name: path.read_bytes() for path in Path(report.copy).glob("*.ldb")}
+    kept = held(Path(report.copy))
     assert kept.items() >= before.items()
     plain = await LevelStore.open(folder, WORKSPACE)
     assert (await plain.health.check()).sound
