@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -10,6 +11,16 @@ from helix_desktop.context.image import Image
 
 Decision = Literal["once", "always", "deny"]
 ANY = "*"
+
+Progress = Callable[[str], None]
+"""Hears pieces of a call's output while it runs, in order; a flood may be heard in part."""
+
+STOPPED = "the person stopped this call"
+"""The message of a cancel that ends one call alone: a tool may then answer with what it has so far."""
+
+
+def unheard(text: str) -> None:
+    """Progress that nobody hears."""
 
 
 class ToolResult(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.context.tool import ANY, ApprovalAsk, Rule, ToolResult
+from helix_desktop.context.tool import ANY, ApprovalAsk, Progress, Rule, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.diff import unified
 from helix_desktop.tools.jail import Jail, Stamp
@@ -89,7 +89,7 @@ class WriteFile:
         self._asked[call_id] = change.stamp
         return await asyncio.to_thread(self._writer.ask, call_id, change, "Write")
 
-    async def run(self, call_id: str, given: WriteFileArguments) -> ToolResult:
+    async def run(self, call_id: str, given: WriteFileArguments, told: Progress = unheard) -> ToolResult:
         """Write it. Raises ToolError."""
         change = await asyncio.to_thread(self._change, given)
         if self._asked.pop(call_id, change.stamp) != change.stamp:
@@ -122,7 +122,7 @@ class EditFile:
         """May this file be edited? Raises ToolError."""
         return await asyncio.to_thread(lambda: self._writer.ask(call_id, self._change(given), "Edit"))
 
-    async def run(self, call_id: str, given: EditFileArguments) -> ToolResult:
+    async def run(self, call_id: str, given: EditFileArguments, told: Progress = unheard) -> ToolResult:
         """Edit it. Raises ToolError."""
         return await asyncio.to_thread(lambda: self._writer.write(self._change(given)))
 

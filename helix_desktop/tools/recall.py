@@ -16,7 +16,7 @@ from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, Stor
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import ContentForgotten, StoreError, ToolError
 from helix_desktop.context.image import LARGEST, image_of
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.matches import find_lines
@@ -82,7 +82,7 @@ class RecallCachedContent(Free):
     def __init__(self, cache: Cache, count: Count, ripgrep: Ripgrep) -> None:
         self._cache, self._count, self._ripgrep = cache, count, ripgrep
 
-    async def run(self, call_id: str, given: RecallArguments) -> ToolResult:
+    async def run(self, call_id: str, given: RecallArguments, told: Progress = unheard) -> ToolResult:
         """The content, or a page of it. Raises ToolError."""
         digest = await self._resolve(given.hash)
         try:

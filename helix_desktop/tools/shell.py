@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.signs import first_hidden
-from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, Rule, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.process import Launch, Ran, run_process
 
@@ -41,7 +41,7 @@ class RunCommand:
             Rule("run_command", given.command),
         )  # fmt: skip
 
-    async def run(self, call_id: str, given: RunCommandArguments) -> ToolResult:
+    async def run(self, call_id: str, given: RunCommandArguments, told: Progress = unheard) -> ToolResult:
         """Run it to its end. Raises ToolError when it cannot be started."""
         _check(given.command)
         if await asyncio.to_thread(os.path.realpath, self._root) != str(self._root):

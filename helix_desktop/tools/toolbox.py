@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.message import ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments, parse, schema
 from helix_desktop.tools.base import Tool
 from helix_desktop.tools.edit import EditFile, EditFileArguments, WriteFile, WriteFileArguments
@@ -41,9 +41,9 @@ class _Slot(Generic[Args]):
         """The tool's question for this call."""
         return await self.tool.ask(call.id, parse(self.name, call.arguments, self.kind))
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress) -> ToolResult:
         """The tool's answer to this call."""
-        return await self.tool.run(call.id, parse(self.name, call.arguments, self.kind))
+        return await self.tool.run(call.id, parse(self.name, call.arguments, self.kind), told)
 
 
 class Toolbox:
@@ -92,9 +92,12 @@ class Toolbox:
         """
         return await self._slot(call).ask(call)
 
-    async def run(self, call: ToolCall) -> ToolResult:
-        """Run a call. Raises ToolError with what the agent is told. Cancelling ends what was started."""
-        return await self._slot(call).run(call)
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+
+        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        """
+        return await self._slot(call).run(call, told)
 
     def _slot(self, call: ToolCall) -> _Slot[Any]:
         try:
