@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.permission import edit_offers
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.context.tool import ANY, ApprovalAsk, Progress, Rule, ToolResult, unheard
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.diff import unified
 from helix_desktop.tools.jail import Jail, Stamp
@@ -49,9 +50,9 @@ class _Writer:
     def ask(self, call_id: str, change: _Change, verb: str) -> ApprovalAsk:
         """The question, with the diff."""
         detail = unified(change.rel, change.before, change.after)
-        rule = Rule(self._tool, ANY)
+        summary, offers = f"{verb} {revealed_name(change.rel)}", edit_offers(change.rel)
         return ApprovalAsk(
-            call_id, self._tool, change.rel, f"{verb} {revealed_name(change.rel)}", detail, rule
+            call_id, self._tool, change.rel, summary, detail, offers[0], kind="edit", offers=offers
         )
 
     def write(self, change: _Change) -> ToolResult:
