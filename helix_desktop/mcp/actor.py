@@ -95,14 +95,14 @@ class Actor:
         """Start it again now, if it has failed."""
         self._wanted.set()
 
-    async def ready(self, seconds: float = _WAIT_S) -> bool:
-        """Whether it is ready, after at most so many seconds; one that has failed is started again, once."""
+    async def ready(self, seconds: float = _WAIT_S, again: bool = True) -> bool:
+        """Whether it is ready, after at most so many seconds; `again` starts one that failed once more."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 if self._gone.is_set() and self.condition.state == "ready":
                     self._settled.clear()  # its end is about to be told
                 await self._settled.wait()
-                if self.condition.state == "failed":
+                if again and self.condition.state == "failed":
                     self._settled.clear()
                     self.retry()
                     await self._settled.wait()

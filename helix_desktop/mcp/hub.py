@@ -116,7 +116,7 @@ class Hub:
 
     async def settled(self, seconds: float) -> None:
         """Wait until every server is ready or has failed once, at most so many seconds."""
-        await asyncio.gather(*(actor.ready(seconds) for actor in tuple(self._actors.values())))
+        await asyncio.gather(*(actor.ready(seconds, again=False) for actor in tuple(self._actors.values())))
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
