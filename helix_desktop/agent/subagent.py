@@ -32,7 +32,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.message import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.tool import ApprovalAsk, Decision, Progress, ToolResult, unheard
+from helix_desktop.context.tool import ApprovalAsk, Progress, Reply, ToolResult, unheard
 
 DELEGATE = "delegate"
 """The name of the tool that starts subagents; they themselves have no tool of that name."""
@@ -82,7 +82,7 @@ class Child(Protocol):
         """Begin its turn."""
         ...
 
-    def decide(self, call_id: str, decision: Decision) -> bool:
+    def decide(self, call_id: str, answer: Reply) -> bool:
         """Answer a question; False when it is no longer open."""
         ...
 
@@ -172,15 +172,20 @@ class Subagents:
             await self._end(watch.child)
 
     @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions of those that run."""
+        return tuple(self._running)
+
+    @property
     def asks(self) -> list[ApprovalAsk]:
         """The questions that calls of subagents wait with, under ids of their own."""
         return [told for told, _, _ in self._asked()]
 
-    def decide(self, call_id: str, decision: Decision) -> bool:
+    def decide(self, call_id: str, reply: Reply) -> bool:
         """Answer one of `asks`; False when it is no longer open."""
         for told, child, ask in self._asked():
             if told.call_id == call_id:
-                return child.decide(ask.call_id, decision)
+                return child.decide(ask.call_id, reply)
         return False
 
     def _asked(self) -> Iterator[tuple[ApprovalAsk, Child, ApprovalAsk]]:

@@ -12,6 +12,7 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.pictures import Pictured
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.trust import TrustedModel
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.window import Frame
 
@@ -52,7 +53,7 @@ class Terms:
         schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
         counts = await self._parts.counter.count([system, schemas])
         self.model, self._frame = model, Frame(model.info, system, tools, *counts)
-        self._roles = Roles(Pictured(model, self._parts.store))
+        self._roles = Roles(Pictured(TrustedModel(model, self._parts.trusted), self._parts.store))
 
     @property
     def framed(self) -> bool:

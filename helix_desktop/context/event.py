@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.context.image import Image
 from helix_desktop.context.message import Stop, ToolCall, Usage
-from helix_desktop.context.tool import Decision
+from helix_desktop.context.tool import Decision, Mode
 
 SECTIONS = (
     "Project Background",
@@ -73,12 +73,18 @@ class MessageQueued(Fact, frozen=True, tag="message-queued"):
 
 
 class UserSpoke(Fact, frozen=True, tag="user-spoke"):
-    """The person's message entered the window and began a turn; `queued` is the seq it had waited under."""
+    """The person's message entered the window and began a turn; `queued` is the seq it had waited under.
+
+    `mode` is the session's then; `note` tells the model of it, before the person's words, where it is news,
+    and counts in `tokens`.
+    """
 
     text: str
     tokens: int
     attachments: tuple[Attachment, ...] = ()
     queued: int = 0
+    mode: Mode = "ask"
+    note: str = ""
 
 
 class ShortCall(msgspec.Struct, frozen=True):
@@ -112,13 +118,26 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
 
 
 class ApprovalGiven(Fact, frozen=True, tag="approval-given"):
-    """A call that needs a yes got its answer; `rule` names the saved rule that answered, if one did."""
+    """A call that needs a yes got its answer; `rule` names the rule that answered, if one did.
+
+    `mode` is the mode that answered, if it was one; `words` is what the person said with their no, `saved`
+    the rule that their answer saved.
+    """
 
     call_id: str
     tool: str
     subject: str
     decision: Decision
     rule: str = ""
+    mode: Literal["", "plan", "auto"] = ""
+    words: str = ""
+    saved: str = ""
+
+
+class ModeChanged(Fact, frozen=True, tag="mode-changed"):
+    """The person chose how freely the session's agent acts from now on."""
+
+    mode: Mode
 
 
 class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
@@ -363,6 +382,7 @@ Event = (
     | UserSpoke
     | AssistantSpoke
     | ApprovalGiven
+    | ModeChanged
     | OutputHeld
     | ToolAnswered
     | FormChosen

@@ -19,6 +19,12 @@ Scope = Literal["workspace", "session"]
 Effect = Literal["allow", "ask", "deny"]
 ANY = "*"
 
+_WHOLE_TOOLS: Mapping[str, str] = {
+    "run_command": "run any command",
+    "write_file": "write any file",
+    "edit_file": "edit any file",
+}
+
 Progress = Callable[[str], None]
 """Hears pieces of a call's output while it runs, in order; a flood may be heard in part."""
 
@@ -28,13 +34,6 @@ STOPPED = "the person stopped this call"
 
 def unheard(text: str) -> None:
     """Progress that nobody hears."""
-
-
-_WHOLE_TOOLS: Mapping[str, str] = {
-    "run_command": "run any command",
-    "write_file": "write any file",
-    "edit_file": "edit any file",
-}
 
 
 class ToolResult(msgspec.Struct, frozen=True):
@@ -122,7 +121,7 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     `detail` shows exactly what would happen (the command, or the diff). `confined`: whatever it does stays in
     the workspace and off the network. `rule` is the narrowest rule that may be saved, `offers` all of them,
     narrowest first (see `permission`). `host` is where a fetch goes; `server` and `definition` (the hash of
-    its definition) say whose MCP tool it is.
+    its definition) say whose MCP tool it is. `because` names the rule by which it is asked, if one says so.
     """
 
     call_id: str
@@ -137,6 +136,7 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     host: str = ""
     server: str = ""
     definition: str = ""
+    because: str = ""
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from helix_desktop.context.event import (
     HandoverFailed,
     HandoverMade,
     MessageQueued,
+    ModeChanged,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -32,7 +33,9 @@ from helix_desktop.context.event import (
 from helix_desktop.context.history import FRAMING, History
 from helix_desktop.context.layout import Cover, Entry, Item, PinnedCopy, arrange, covers_of, in_force
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.mode import UNSURE
 from helix_desktop.context.rewrites import Rewrite, Rewrites
+from helix_desktop.context.tool import Mode
 
 PINNED_LABEL = 24  # tokens of the line above a pinned output
 OBSERVED_LABEL = 70  # tokens of the line above the observations
@@ -44,6 +47,8 @@ class Transcript(History):
     def __init__(self, events: Iterable[Recorded] = ()) -> None:
         super().__init__()
         self.title, self.parent = "", ""
+        self.mode: Mode = "ask"
+        self.told_mode: Mode | str = "ask"
         self.created = 0
         self.last_seq = 0
         self.last_at = 0
@@ -88,6 +93,8 @@ class Transcript(History):
                 self.title, self.parent, self.created = title, parent, recorded.at
             case SessionRenamed(title=title):
                 self.title = title
+            case ModeChanged(mode=mode):
+                self.mode = mode
             case MessageQueued() as event:
                 self.queued[recorded.seq] = event
             case TurnEnded():
@@ -112,10 +119,11 @@ class Transcript(History):
 
     def _add(self, recorded: Recorded, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
         match event:
-            case UserSpoke(queued=queued):
+            case UserSpoke(queued=queued, mode=mode):
                 self.turns += 1
                 self.turn_open = True
                 self.queued.pop(queued, None)
+                self.told_mode = mode
             case AssistantSpoke(calls=calls, model=model):
                 self.steps += 1
                 self.last_model, self.last_answer_at = model, recorded.at
@@ -138,6 +146,8 @@ class Transcript(History):
             case Undone() | Redone():
                 self.last_compaction_at = recorded.at
         self.last_rewrite = recorded.seq
+        if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.told_mode != "ask":
+            self.told_mode = UNSURE  # the note may be among what is covered now
         if isinstance(rewrite, FoldMade):
             self._cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
         elif not isinstance(rewrite, SweepMade | FormChosen):

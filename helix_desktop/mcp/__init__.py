@@ -1,1 +1,1 @@
-"""Tools of other programs: clients of the MCP servers that a workspace was given, and their settings."""
+"""The Model Context Protocol: the cache as a server, and servers whose tools the agent uses."""

@@ -20,7 +20,7 @@ from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.base import Free
-from helix_desktop.tools.recall import Cache, Count
+from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.search_answer import Answer, hit_lines
 
 NAME = "search_cached_content"

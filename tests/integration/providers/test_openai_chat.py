@@ -32,7 +32,8 @@ from helix_desktop.context.message import (
     Usage,
 )
 from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.openai_chat import OpenAIChat, list_models
+from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.openai_chat import OpenAIChat
 from helix_desktop.providers.retry import Retries
 from tests.support.chat_server import (
     Call,
@@ -377,7 +378,6 @@ class TestNonsense:
         [
             page(),
             Stream(Raw(b"<html>hello</html>\n"), finish="", done=False),
-            Stream(Raw(b"data: {half\n\n")),
             Stream(Raw(b"data: [1, 2]\n\n")),
             Refusal(200, "{not json"),
             Refusal(200, {"choices": []}),
@@ -393,6 +393,12 @@ class TestNonsense:
     async def test_what_is_no_answer_is_said_once(self, http: Http, naps: Naps, reply: Reply) -> None:
         assert isinstance(await failure_of(reply, http=http, naps=naps), ModelNonsense)
         assert naps.taken == []
+
+    async def test_a_damaged_piece_is_like_a_cut(self, http: Http, naps: Naps) -> None:
+        """Asked again; told only when every attempt was damaged."""
+        damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
+        assert isinstance(await failure_of(damaged, http=http, naps=naps), ModelNonsense)
+        assert len(naps.taken) == 3
 
     async def test_a_held_back_answer(self, http: Http) -> None:
         failure = await failure_of(Stream(finish="content_filter"), http=http)
