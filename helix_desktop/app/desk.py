@@ -12,9 +12,11 @@ from pathlib import Path
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
+from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
+from helix_desktop.app.mcp_servers import McpServers
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
 from helix_desktop.app.tooling import Tooling
@@ -66,6 +68,7 @@ class Desk:
         self.counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self.tooling = Tooling(data, self.registry, self.counter.count)
+        self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -100,9 +103,10 @@ class Desk:
         model = await self.models.named(record.model)
         folder = self.registry.store_folder(identity)
         store = await self._open_store(folder, identity, now_ms, told=told)
+        tools = self._tools(identity, root, store) if root else None
         parts = Parts(
             store=store,
-            tools=self.tooling.box(identity, root, store) if root else NoTools(),
+            tools=tools or NoTools(),
             counter=self.counter,
             permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
             clock=now_ms,
@@ -112,6 +116,8 @@ class Desk:
         )
         self._stores[identity] = store
         room = Room(identity, parts, policy, model, reading)
+        if tools:
+            tools.listen(room.retool)
         if isinstance(store, SharedStore):
             store.reserve(lambda session: any(one.session.id == session for one in room.conversations))
         return room
@@ -133,6 +139,13 @@ class Desk:
         """Whether the demo model's script answers in a workspace."""
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
+
+    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
+        """Our own tools, then those of the workspace's MCP servers."""
+        hub = self.servers.open(identity, root)
+        tools = Toolset(self.tooling.box(identity, root, store), hub)
+        hub.changed = tools.refresh
+        return tools
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""
@@ -189,11 +202,13 @@ class Desk:
         room = self._rooms.pop(identity, None)
         if room is not None:
             await room.close()
+        await self.servers.shut(identity)
 
     async def close(self) -> None:
         """End everything, in every room, and close the models' connections."""
         for identity in tuple(self._rooms):
             await self.close_room(identity)
+        await self.servers.close()
         try:
             await self._settings_file.settle()
         except HelixError as error:  # nobody can be told any more, and closing must go on

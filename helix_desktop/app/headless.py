@@ -43,6 +43,7 @@ from helix_desktop.context.event import (
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 FAILED, TERMINATED = 1, 143  # exit codes
+_SERVERS_S = 30.0  # MCP servers get so long before a turn begins without them
 _Work = Callable[[Desk, Room], Coroutine[Any, Any, int]]
 
 
@@ -53,6 +54,7 @@ def run_turn(given: argparse.Namespace) -> int:
         model = await _model(desk, given)
         if model is not None:
             await room.use(model)
+        await desk.servers.settled(room.id, _SERVERS_S)
         this = asyncio.current_task()
         assert this is not None  # a coroutine always runs in a task
         voice = Voice(given.json, on_gone=this.cancel)  # as Ctrl+C does: the turn is recorded as stopped

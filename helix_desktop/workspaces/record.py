@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.context.mcp_server import ServerEntry
 from helix_desktop.context.tool import Rule
 
 
@@ -16,6 +17,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `sandbox` holds commands back where the system can, `network` lets them use the network all the same, and
     `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
+    `servers` are its MCP servers, each with the fingerprint that the person agreed to.
     """
 
     id: str
@@ -33,3 +35,4 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: bool = True
     network: bool = False
     fetch: bool = False
+    servers: tuple[ServerEntry, ...] = ()
