@@ -18,13 +18,13 @@ from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
     Attachment,
-    Ended,
     SessionRenamed,
     TurnEnded,
     UserSpoke,
 )
 from helix_desktop.context.message import (
     Answer,
+    Ended,
     ReasoningArrived,
     Request,
     Retrying,
