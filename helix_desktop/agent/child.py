@@ -61,7 +61,7 @@ class Child(Protocol):
 class Watch:
     """Follows one subagent and tells its parent how it goes.
 
-    `ended` is set when its turn is over; it is `wanted` until its parent stops it.
+    `ended` is set when its turn is over; it is `wanted` until its parent stops it. `told` is the newest word.
     """
 
     def __init__(self, child: Child, parent: Session, call: str) -> None:
@@ -69,7 +69,7 @@ class Watch:
         self.ended = asyncio.Event()
         self.wanted = True
         self.trouble: Trouble | None = None
-        self._told: SubagentMoved | None = None
+        self.told: SubagentMoved | None = None
         self._tool, self._began = "", 0
         self._leave = child.session.listen(self._hear)
 
@@ -99,7 +99,7 @@ class Watch:
 
     def leave(self) -> None:
         """Hear no more; an end that could not be recorded is told all the same."""
-        if self.child.session.log and (self._told is None or self._told.phase not in _ENDS):
+        if self.child.session.log and (self.told is None or self.told.phase not in _ENDS):
             self.tell("failed" if self.trouble else "stopped")
         self._leave()
 
@@ -125,8 +125,8 @@ class Watch:
             known.spent.cost,
             self._began,
         )
-        if moved != self._told:
-            self._told = moved
+        if moved != self.told:
+            self.told = moved
             self._parent.publish(moved)
 
 

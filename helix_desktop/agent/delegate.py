@@ -68,7 +68,7 @@ class Delegate:
             return await self._tools.run(call)
         errand = _errand(call.arguments)
         done = await self._subagents.run(errand.task, title=errand.title, call=call.id, role=errand.model)
-        return done.output
+        return msgspec.structs.replace(done.output, target=errand.title)
 
 
 def _errand(text: str) -> Errand:

@@ -83,7 +83,7 @@ class Room:
 
     async def open(self, session: str) -> Conversation:
         """The conversation of a session, opened once; a turn that a crash cut off is marked interrupted."""
-        known = self._open.get(session) or self._children.get(session)
+        known = self.known(session)
         if known is not None:
             self._open[session] = known
             return known
@@ -168,6 +168,10 @@ class Room:
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def known(self, session: str) -> Conversation | None:
+        """The conversation of a session that is open, or works for another one; None when it is neither."""
+        return self._open.get(session) or self._children.get(session)
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:

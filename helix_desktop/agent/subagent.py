@@ -13,7 +13,7 @@ from helix_desktop.agent.child import Child, Watch, told_as
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.update import Trouble
+from helix_desktop.agent.update import SubagentMoved, Trouble
 from helix_desktop.context.errors import SubagentFailed, ToolError
 from helix_desktop.context.event import (
     NEW_TITLE,
@@ -158,6 +158,11 @@ class Subagents:
         for watch in tuple(self._running.values()):
             watch.wanted = False
             await self._end(watch.child)
+
+    @property
+    def moves(self) -> list[SubagentMoved]:
+        """How each that runs goes now, oldest first."""
+        return [watch.told for watch in self._running.values() if watch.told is not None]
 
     @property
     def asks(self) -> list[ApprovalAsk]:

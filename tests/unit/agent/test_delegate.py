@@ -1,4 +1,4 @@
-"""The tool `delegate`: tasks given out by the agent, their sessions, and going on with these (CONTEXT.md 3.7)."""
+"""The tool `delegate`: tasks that the agent gives out, and their sessions (CONTEXT.md 3.7)."""
 
 from __future__ import annotations
 
