@@ -77,7 +77,7 @@ class Beside:
         """A line for a subagent; one for all where there are several, whose cards say more."""
         if len(self._subagents) <= 1:
             return [JobRow(child, _doing(moved), None, False) for child, moved in self._subagents.items()]
-        doing = Counter(moved.phase for moved in self._subagents.values())
+        doing = Counter[str](moved.phase for moved in self._subagents.values())
         parts = [f"{doing[phase]} {words}" for phase, words in _SEVERAL.items() if phase in doing]
         return [JobRow("subagents", f"{len(self._subagents)} subagents · {' · '.join(parts)}", None, False)]
 

@@ -23,6 +23,7 @@ from helix_desktop.ui.chat.rows import (
     Original,
     Row,
     ToolRow,
+    ToolState,
     UserRow,
 )
 from helix_desktop.ui.chat.view import ChatView
@@ -221,7 +222,7 @@ def rows_of_subagents() -> list[Row]:
         ("Update the changelog", Errand("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", began)),
         ("Check the French translation", Errand("queued")),
     ]  # fmt: skip
-    ended = [
+    ended: list[tuple[str, ToolState, Errand]] = [
         ("Count the tests", "ok", Errand("done", 4, 12_300, 0.0412, took_ms=42_000)),
         ("Bisect the failure", "failed", Errand("failed", 1, 900)),
         ("Measure the flush times", "interrupted", Errand("stopped", 7, 90_400, 1.2)),

@@ -12,13 +12,13 @@ from helix_desktop.context.tool import Delegated
 from helix_desktop.ui.figures import tokens_text
 
 Phase: TypeAlias = Doing | Ended
-DOING: dict[Doing, str] = {
+DOING: dict[Phase, str] = {
     "queued": "Waits for a place",
     "thinking": "Thinking",
     "working": "Working",
     "waiting": "Waits for you",
 }
-_ENDED: dict[Ended, str] = {
+_ENDED: dict[Phase, str] = {
     "done": "Done",
     "stopped": "Stopped",
     "failed": "Failed",

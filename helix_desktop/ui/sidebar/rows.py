@@ -132,7 +132,7 @@ def nested(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
     Subagents show where the person is, where one runs, and where a search finds one.
     """
     below: dict[str, list[SessionItem]] = {}
-    top = []
+    top: list[SessionItem] = []
     for item in newest_first(items):
         (below.setdefault(item.parent, []) if item.parent else top).append(item)
     shown: list[SessionItem] = []
