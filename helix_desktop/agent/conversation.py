@@ -18,6 +18,7 @@ from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import IntakeQuestion
 from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
+from helix_desktop.agent.queue import Queue
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
@@ -108,6 +109,7 @@ class Conversation(ByHand):
         observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
         steward = Steward(session, upkeep, compactor, observer, clock, scope, settings)
         super().__init__(session, steward, compactor, forms, settings)
+        self.queue = Queue(session)
         self._engine = Engine(session, runner, steward, counter, clock, settings)
 
     @property
@@ -130,13 +132,13 @@ class Conversation(ByHand):
         """What has arrived of the answer under way."""
         return self._engine.partial
 
-    async def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Begin a turn; while one runs, keep the message for after it. Nothing typed is dropped.
+    async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
+        """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
 
-        Raises StoreError when the waiting message could not be kept.
+        Nothing typed is dropped. Raises StoreError when the waiting message could not be kept.
         """
         if self.running or self.session.transcript.queued:
-            await self.session.record(MessageQueued(whole(text), tuple(attachments)))
+            await self.session.record(MessageQueued(whole(text), tuple(attachments), steer))
             self.resume()
             return
         self._begin(text, attachments)
@@ -149,6 +151,7 @@ class Conversation(ByHand):
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
         opened = self._engine.opened = asyncio.Event()  # its own: the former turn's end may come after this
+        self.queue.leaving = queued
         work = self._run(whole(text), attachments, queued)
         self._turn = self._scope.start(work, f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: opened.set())

@@ -187,6 +187,13 @@ class Maker:
             return
         self.record(UserSpoke(text, tokens(text), attachments))
 
+    def steer(self, text: str) -> None:
+        """The person steers the running turn: their words follow the answers of the step that is closed."""
+        self.answer_all("rest")
+        self.record(MessageQueued(text, steer=True))
+        seq = self.transcript.last_seq
+        self.record(UserSpoke(text, tokens(text), queued=seq, steered=True))
+
     def tidy(self) -> None:
         """What the agent does to the window before each request."""
         at_once(self.upkeep.tidy())

@@ -161,7 +161,8 @@ class ToolSheet(Sheet):
         beside = sum(chip_width(look, one.text, one.style) + look.px(8) for one in chips) + wide
         state = chip_width(look, STATE_WORDS[self._tool.state], self._state_style()) + look.px(8)
         title = width - look.px(38 + 12) - ends - state - beside
-        two = bool(chips or words) and (width < look.px(_NARROW) or title < look.px(_TITLE))
+        cramped = width < look.px(_NARROW) and self._strip is None
+        two = bool(chips or words) and (cramped or title < look.px(_TITLE))
         self._bar = look.px(_LINE + (_SECOND if two else 0))
         self._items = []
         self.hots = [self._opener(width)] if self._can_open else []
