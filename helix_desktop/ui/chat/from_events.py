@@ -125,7 +125,7 @@ def all_rows(log: list[Recorded]) -> tuple[ChatRows, list[Row]]:
 
 def _said(recorded: Recorded, said: UserSpoke, after: Transcript) -> UserRow:
     attached = tuple(f"{one.label} · {tokens_text(one.tokens)} tokens" for one in said.attachments)
-    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached)
+    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached, said.steered)
 
 
 def model_name(label: str, demo: bool) -> str:

@@ -20,13 +20,14 @@ NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """What the person typed in one turn, shown word for word."""
+    """What the person typed in one turn, shown word for word; it began that turn, or `steered` it."""
 
     key: str
     text: str
     at_ms: int = 0
     turn: int = 0
     attachments: tuple[str, ...] = ()
+    steered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +173,8 @@ def source_text(row: Row) -> str:
 def spoken_name(row: Row) -> str:
     """Who or what a row is, in a few words, for screen readers."""
     match row:
-        case UserRow():
-            return "You"
+        case UserRow(steered=steered):
+            return "You, steering" if steered else "You"
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
