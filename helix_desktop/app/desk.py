@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.toolset import Toolset
@@ -27,11 +28,13 @@ from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.context.message import ToolSpec
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
 from helix_desktop.workspaces.acting import Acting, acting_in
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -114,6 +117,7 @@ class Desk:
             approver=self._approver,
             trusted=lambda: self.registry.get(identity).trusted,
         )
+        parts.delegate = _delegate() if root else None
         self._stores[identity] = store
         room = Room(identity, parts, policy, model, reading)
         if tools:
@@ -215,6 +219,11 @@ class Desk:
             log.warning("settings were not kept: %s", error)
         await self.models.close()
         self.secrets.close()
+
+
+def _delegate() -> ToolSpec:
+    text = (resources_dir() / "prompts" / "tools" / f"{DELEGATE}.md").read_text(encoding="utf-8")
+    return delegate_spec(*describe(text))
 
 
 def _folder(record: WorkspaceRecord) -> Path:

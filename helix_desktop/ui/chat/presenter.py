@@ -13,6 +13,7 @@ from helix_desktop.agent.update import (
     CallStarted,
     CallWaiting,
     Happened,
+    SubagentMoved,
     Trouble,
     TurnChanged,
     Update,
@@ -73,6 +74,8 @@ class ChatPresenter:
         if conversation.running:
             for call in conversation.session.transcript.open_calls.values():
                 self._state(call.id, "running")
+            for moved in conversation.subagents.moves:
+                self._moved(moved)
         for ask in asks:
             self._ask(ask)
         if conversation.partial:
@@ -90,6 +93,8 @@ class ChatPresenter:
                 self._ask(ask)
             case CallStarted(call=call):
                 self._state(call.id, "running")
+            case SubagentMoved() as moved:
+                self._moved(moved)
             case TurnChanged(running=running):
                 self._turn_changed(running)
             case Trouble() as trouble:
@@ -166,6 +171,11 @@ class ChatPresenter:
             place = f"{number} of {len(asked)}" if len(asked) > 1 else ""
             if row.place != place:
                 self._put(replace(row, place=place))
+
+    def _moved(self, moved: SubagentMoved) -> None:
+        row = self._rows.moved(moved)
+        if row is not None:
+            self._put(row)
 
     def _state(self, call_id: str, state: ToolState) -> None:
         row = self._rows.with_state(call_id, state)

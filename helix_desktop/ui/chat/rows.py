@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
 from helix_desktop.context.tool import AskKind
+from helix_desktop.ui.chat.errand import Errand
 from helix_desktop.ui.standing import Standing
 
 ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
@@ -22,13 +23,14 @@ NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """What the person typed in one turn, shown word for word."""
+    """What the person typed in one turn, shown word for word; it began that turn, or `steered` it."""
 
     key: str
     text: str
     at_ms: int = 0
     turn: int = 0
     attachments: tuple[str, ...] = ()
+    steered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class ToolRow:
     They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
-    `subagent` is the session of the subagent whose result it is.
+    `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
     """
 
     key: str
@@ -103,6 +105,7 @@ class ToolRow:
     arguments_cached: bool = False
     original: Original | None = None
     subagent: str = ""
+    errand: Errand | None = None
 
     @property
     def shown(self) -> Ends:
@@ -186,8 +189,8 @@ def source_text(row: Row) -> str:
 def spoken_name(row: Row) -> str:
     """Who or what a row is, in a few words, for screen readers."""
     match row:
-        case UserRow():
-            return "You"
+        case UserRow(steered=steered):
+            return "You, steering" if steered else "You"
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
@@ -215,6 +218,8 @@ def tool_words(row: ToolRow) -> list[str]:
         words.append(row.form)
     if row.arguments_cached:
         words.append("arguments cached")
+    if row.errand is not None:
+        words.append(f"its subagent: {row.errand.phase_words.lower()}")
     return [*words, row.badge] if row.badge else words
 
 
