@@ -6,10 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
 from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow
+from helix_desktop.ui.dialogs import TextQuestion
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -88,6 +90,72 @@ async def test_deny_is_told_to_the_model_and_nothing_runs(qapp: QApplication, tm
         assert rig.facts(ToolAnswered)[0].outcome == "denied"
         assert "did not allow" in server.bodies[-1]["messages"][-1]["content"]
         assert not (tmp_path / "project" / "made.txt").exists()
+
+
+async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        asked = rig.rows(ApprovalRow)[0]
+        rig.chat.view.approval_decided.emit(asked.call_id, "words", 0)
+        await until(lambda: rig.window.findChildren(TextQuestion), "the field")
+        (field,) = rig.window.findChildren(TextQuestion)
+        QTest.keyClicks(field.field, "Write it to out.txt")
+        press(field, "Deny and tell it")
+        await rig.turn_over()
+        assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
+        assert rig.facts(ApprovalGiven)[-1].words == "Write it to out.txt"
+
+
+async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await rig.decide("session")
+        await rig.turn_over()
+        await rig.say("Again")
+        assert [one.decision for one in rig.facts(ApprovalGiven)] == ["session", "session"]
+        assert rig.opened.desk.registry.get(rig.room.id).rules == ()
+        await rig.opened.shell.new_session()
+        rig.typed("Elsewhere")
+        await rig.decide("deny")
+        await rig.turn_over()
+
+
+async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        asked = await rig.decide("never")
+        await rig.turn_over()
+        (rule,) = rig.opened.desk.registry.get(rig.room.id).rules
+        assert (rule.effect, rule.text) == ("deny", f"Never: r{asked.rule[1:]}")
+        await rig.say("Again")
+        assert [one.rule for one in rig.facts(ApprovalGiven)] == ["", rule.text]
+        assert not (tmp_path / "project" / "made.txt").exists()
+
+
+async def test_several_questions_say_which_they_are(qapp: QApplication, tmp_path: Path) -> None:
+    def three(request: dict[str, object]) -> Reply:
+        messages = request["messages"]
+        assert isinstance(messages, list)
+        if messages[-1]["role"] == "user":
+            calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
+            return Stream(*calls)
+        return say("Ended.")
+
+    async with ChatServer(three) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await until(lambda: [row.place for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions")
+        await rig.decide("once")
+        await until(lambda: [row.place for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left")
+        await rig.decide("deny")
+        await until(lambda: [row.place for row in rig.rows(ApprovalRow)] == [""], "one left")
+        await rig.decide("deny")
+        await rig.turn_over()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok", "denied", "denied"]
 
 
 async def test_a_question_waits_while_another_workspace_is_on_screen(
