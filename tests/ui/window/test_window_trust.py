@@ -58,9 +58,9 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
 
         press(rig.chat.trust, "Trust…")
         await until(lambda: asked(rig), "the question again")
-        dialog = asked(rig)
-        assert dialog is not None
-        press(dialog, "Trust this folder")
+        again = asked(rig)
+        assert again is not None
+        press(again, "Trust this folder")
         await until(lambda: not rig.chat.trust.isVisible(), "the strip gone")
         assert rig.opened.desk.registry.get(rig.room.id).trusted
         rig.composer.set_text("")
