@@ -45,6 +45,11 @@ class Room(Holdings):
         return self._parts.clock()
 
     @property
+    def trusted(self) -> bool:
+        """Whether the person trusts the folder: only then something runs here, or is sent."""
+        return self._parts.trusted()
+
+    @property
     def model(self) -> Model:
         """The model that answers in this workspace."""
         return self._terms.model

@@ -120,6 +120,10 @@ class Desk(Protocol):
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
         ...
 
+    async def sandbox(self) -> str:
+        """The sandbox in which commands run, by name; empty where there is none."""
+        ...
+
     async def proposals(self, identity: str) -> Sequence[str]:
         """What a person may say to the agent there, in order; empty where nothing is prepared."""
         ...

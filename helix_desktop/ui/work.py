@@ -58,6 +58,10 @@ class Screens:
 class Work(QObject):
     """Binds the screens to one conversation at a time; what is not on screen runs on by itself."""
 
+    shown = Signal()
+    """Another conversation, or none, is on screen."""
+    heard = Signal(object)
+    """An update of the conversation on screen."""
     session_wanted = Signal(str)
     """The session that a subagent works for is to be shown."""
 
@@ -97,6 +101,7 @@ class Work(QObject):
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
         self._beside = Beside()
+        self.shown.emit()
         self._show_running()
         self._window.banners.remove(_BREAKER)
         self._say_whose(conversation)
@@ -112,6 +117,7 @@ class Work(QObject):
         await self.refresh()
 
     def _update(self, update: Update) -> None:
+        self.heard.emit(update)
         if self._beside.take(update):
             self._show_running()
         match update:
@@ -130,8 +136,7 @@ class Work(QObject):
     async def show_model(self) -> None:
         """Show which model answers now."""
         if self.conversation is not None:
-            info = self.conversation.model
-            self._screens.chat.composer.set_model(model_name(info.label, info.demo))
+            self.composing.show_trust()
         await self.refresh()
 
     def refresh_soon(self) -> None:
