@@ -86,19 +86,21 @@ class SharedStore(LevelStore):
             await server.close()
         await super().close()
 
-    async def serve(self, guest: object, call: Call[Any], given: tuple[Any, ...]) -> Any:
+    async def serve(self, guest: object, call: Call[Any], given: tuple[Any, ...], told: Progress) -> Any:
         """Do what a guest asks for. Raises what the method raises; StoreLocked for a session not its own."""
         if call is EXPORT:
-            return await export_store(self, *given)
+            path, name, at = given
+            return await export_store(self, path, name, at, told)
         if call is IMPORT:
             (path,) = given
-            return await import_store(self, path, self._leases.free)
+            return await import_store(self, path, self._leases.free, told)
         if call is CARRY_OUT:
             raise self._leases.refused("Something can be forgotten only where nothing of it is open.")
         if call is TRASH_SESSION and not self._leases.free(given[0], guest):
             raise self._leases.refused("A session that is open cannot go to the trash.")
         if call is not COMMIT:
-            return await attrgetter(call.name)(self)(*given)
+            heard = {call.tells: told} if call.tells else {}
+            return await attrgetter(call.name)(self)(*given, **heard)
         session, events, _, _, summary = given
         if events or summary:
             self._leases.take(session, guest)
