@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from helix_desktop.agent.intake import Intake
@@ -18,18 +18,20 @@ from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
     Attachment,
-    Ended,
     SessionRenamed,
     TurnEnded,
     UserSpoke,
 )
 from helix_desktop.context.message import (
     Answer,
+    Ended,
     ReasoningArrived,
     Request,
     Retrying,
     TextArrived,
 )
+from helix_desktop.context.mode import note_of
+from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
 
@@ -47,9 +49,10 @@ class Engine:
         counter: Counter,
         clock: Clock,
         settings: Settings,
+        mode: Callable[[], Mode] = lambda: "ask",
     ) -> None:
         self._session, self._tools, self._steward = session, tools, steward
-        self._counter, self._clock, self._settings = counter, clock, settings
+        self._counter, self._clock, self._settings, self._mode = counter, clock, settings, mode
         self._intake = Intake(counter)
         self.partial = ""
         self.opened = asyncio.Event()  # set when the person's words are on record, or could not be
@@ -85,18 +88,42 @@ class Engine:
         self.partial = ""
         try:
             await self._session.mend()
-            (tokens,) = await self._counter.count([text])
+            mode = self._mode()
+            note = note_of(self._session.transcript.told_mode, mode)
+            tokens = sum(await self._counter.count([note, text] if note else [text]))
             titled = _first_title(self._session.transcript, text)
-            await self._session.record(*titled, UserSpoke(text, tokens, tuple(attachments), queued))
+            said = UserSpoke(text, tokens, tuple(attachments), queued, mode, note)
+            await self._session.record(*titled, said)
         finally:
             self.opened.set()
 
     async def _steps(self) -> None:
         while True:
             answer = await self._step()
-            if not answer.calls:
-                return
             await self._tools.answer(answer.calls)
+            if not await self._steered() and not answer.calls:
+                return
+
+    async def _steered(self) -> bool:
+        """Let what the person sent to steer the turn into the window, now that a step is closed.
+
+        All of it at once and in its order; whether there was any. What comes a moment later waits for the
+        next step, or begins a turn.
+        """
+        waiting = [(seq, one) for seq, one in self._session.transcript.queued.items() if one.steer]
+        if not waiting:
+            return False
+        counts = await self._counter.count([one.text for _, one in waiting])
+
+        def said() -> list[UserSpoke]:
+            now = self._session.transcript.queued  # it may have been changed, or taken back, meanwhile
+            return [
+                UserSpoke(one.text, tokens, one.attachments, seq, steered=True)
+                for (seq, one), tokens in zip(waiting, counts, strict=True)
+                if now.get(seq) == one
+            ]
+
+        return bool(await self._session.record_decided(said))
 
     async def _step(self) -> Answer:
         began = self._clock()

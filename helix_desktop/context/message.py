@@ -10,6 +10,8 @@ from helix_desktop.context.image import Image
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "calls", "length", "filter", "stopped"]
+Ended = Literal["done", "stopped", "failed", "interrupted"]
+"""How a turn came to its end, and a subagent's work."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -60,7 +62,11 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them."""
+    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them.
+
+    `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
+    provider had cached, and of output. 0: not known.
+    """
 
     provider: str
     name: str
@@ -68,6 +74,10 @@ class ModelInfo(msgspec.Struct, frozen=True):
     reserve: int = 4_096
     demo: bool = False
     images: bool = False
+    output: int = 0
+    price_in: float = 0.0
+    price_cached: float = 0.0
+    price_out: float = 0.0
 
     @property
     def label(self) -> str:

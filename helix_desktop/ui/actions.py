@@ -49,6 +49,7 @@ SPECS: dict[str, ActionSpec] = {
     "zoom_out": ActionSpec("Smaller text", ("Ctrl+-",)),
     "zoom_reset": ActionSpec("Normal text size", ("Ctrl+0",)),
     "stop": ActionSpec("Stop the agent", hint="Esc Esc"),
+    "steer": ActionSpec("Send into the running turn", hint="Ctrl+Shift+Enter"),
     "compact_now": ActionSpec("Hand over older messages…", ("Ctrl+Shift+K",)),
     "observe_now": ActionSpec("Observe older messages now"),
     "undo_compaction": ActionSpec("Undo the last compaction", ("Ctrl+Alt+Z",)),
@@ -89,6 +90,7 @@ class Actions(NamedTuple):
     zoom_out: QAction
     zoom_reset: QAction
     stop: QAction
+    steer: QAction
     compact_now: QAction
     observe_now: QAction
     undo_compaction: QAction
@@ -99,7 +101,7 @@ class Actions(NamedTuple):
         """Those that need an open session."""
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
-            self.compact_now, self.observe_now, self.undo_compaction, self.stop,
+            self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
         )  # fmt: skip
 
 

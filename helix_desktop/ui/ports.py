@@ -12,6 +12,7 @@ from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.forgetting import Finds, Wanted
+from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -113,6 +114,10 @@ class Desk(Protocol):
 
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
+        ...
+
+    async def acting(self, identity: str) -> Sequence[Acting]:
+        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

@@ -15,6 +15,7 @@ from helix_desktop.agent.update import Arriving, Update
 from helix_desktop.context.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.context.keeping import CleanUp
+from helix_desktop.ui.approving import Approving
 from helix_desktop.ui.backup import Backup
 from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
@@ -45,6 +46,7 @@ class Shell(QObject):
         self.rewriting = Rewriting(window, screens, self.work, intents)
         self.history = History(window, screens, self.work, self.rewriting, intents)
         cards = ToolCards(self.work, self.history, intents)
+        Approving(window, screens.chat.view, intents, lambda: self.work.conversation)
         for wanted in (cards.session_wanted, self.work.session_wanted):
             wanted.connect(lambda session: intents.start(self.open_session(session), "open session"))
         screens.cache.handover_requested.connect(

@@ -35,7 +35,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.zoom_in, a.zoom_out, a.zoom_reset),
             ),
         ),
-        ("&Session", ((a.stop,), (a.compact_now, a.observe_now, a.undo_compaction))),
+        ("&Session", ((a.stop, a.steer), (a.compact_now, a.observe_now, a.undo_compaction))),
         ("&Help", ((a.keys, a.about),)),
     ):
         fill(bar.addMenu(title), groups)
