@@ -13,7 +13,7 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
-from helix_desktop.agent.update import Happened, Update
+from helix_desktop.agent.update import ChangedOutside, Happened, Update
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, ModelRole, Recorded, SessionStarted
 from helix_desktop.context.policy import Policy
@@ -164,6 +164,11 @@ class Room(Holdings):
     def known(self, session: str) -> Conversation | None:
         """The conversation of a session that is open, or works for another one; None when it is neither."""
         return self._open.get(session) or self._children.get(session)
+
+    def changed_outside(self, session: str) -> None:
+        """Tell the listeners that another process stored something of a session (empty: of any)."""
+        for listener in tuple(self._listeners):
+            listener(session, ChangedOutside())
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:

@@ -124,6 +124,7 @@ class Desk:
             tools.listen(room.retool)
         if isinstance(store, SharedStore):
             store.reserve(lambda session: any(one.session.id == session for one in room.conversations))
+            store.hear_guests(room.changed_outside)
         return room
 
     @asynccontextmanager
