@@ -9,6 +9,7 @@ from copy import copy
 from helix_desktop.agent.approval import Approvals, AskedInWindow
 from helix_desktop.agent.by_hand import ByHand
 from helix_desktop.agent.compactor import Compactor
+from helix_desktop.agent.delegate import Delegate, WithoutDelegate
 from helix_desktop.agent.engine import Engine
 from helix_desktop.agent.extractor import Extractor
 from helix_desktop.agent.forms import Forms
@@ -17,10 +18,11 @@ from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import IntakeQuestion
 from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
+from helix_desktop.agent.queue import Queue
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
-from helix_desktop.agent.subagent import Nursery, Subagents, WithoutDelegate
+from helix_desktop.agent.subagent import Nursery, Subagents
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.upkeep import Upkeep
@@ -30,7 +32,7 @@ from helix_desktop.context.event import (
     SessionRenamed,
     TurnEnded,
 )
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.message import ModelInfo, ToolSpec
 from helix_desktop.context.prompt import without_versions
 from helix_desktop.context.signs import whole
 from helix_desktop.context.tool import ApprovalAsk, Decision
@@ -40,7 +42,7 @@ class Parts:
     """What the conversations of one workspace share.
 
     `prompts` holds what models are told, by name and without their version lines; `versions` what events call
-    each.
+    each. `delegate` is the tool that starts subagents, as the model is told of it.
     """
 
     def __init__(
@@ -52,17 +54,23 @@ class Parts:
         clock: Clock,
         prompts: Mapping[str, str],
         approver: Approver | None = None,
+        delegate: ToolSpec | None = None,
     ) -> None:
         self.store, self.tools, self.counter, self.clock = store, tools, counter, clock
-        self.permissions = permissions
+        self.permissions, self.delegate = permissions, delegate
         self.prompts, self.versions = without_versions(prompts)
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
 
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model is told that it can do."""
+        return (*self.tools.specs, *([self.delegate] if self.delegate else []))
+
     def for_subagents(self) -> Parts:
         """The same without the tool that starts subagents; their model is also told the prompt `subagent`."""
         twin = copy(self)
-        twin.tools = WithoutDelegate(self.tools)
+        twin.tools, twin.delegate = WithoutDelegate(self.tools), None
         told = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
         twin.prompts = {**self.prompts, "system": "\n\n".join(told)}
         return twin
@@ -89,7 +97,10 @@ class Conversation(ByHand):
         question = IntakeQuestion(session, counter, clock, parts.prompts["intake"], settings)
         gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
         approvals = Approvals(parts.permissions, parts.approver)
-        runner = ToolRunner(session, parts.tools, approvals, counter, clock, gate)
+        tools = parts.tools
+        if parts.delegate is not None:
+            tools = Delegate(tools, parts.delegate, self.subagents)
+        runner = ToolRunner(session, tools, approvals, counter, clock, gate)
         compactor = Compactor(
             session, counter, clock, parts.prompts["handover"], settings, parts.versions["handover"]
         )
@@ -98,6 +109,7 @@ class Conversation(ByHand):
         observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
         steward = Steward(session, upkeep, compactor, observer, clock, scope, settings)
         super().__init__(session, steward, compactor, forms, settings)
+        self.queue = Queue(session)
         self._engine = Engine(session, runner, steward, counter, clock, settings)
 
     @property
@@ -120,13 +132,13 @@ class Conversation(ByHand):
         """What has arrived of the answer under way."""
         return self._engine.partial
 
-    async def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Begin a turn; while one runs, keep the message for after it. Nothing typed is dropped.
+    async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
+        """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
 
-        Raises StoreError when the waiting message could not be kept.
+        Nothing typed is dropped. Raises StoreError when the waiting message could not be kept.
         """
         if self.running or self.session.transcript.queued:
-            await self.session.record(MessageQueued(whole(text), tuple(attachments)))
+            await self.session.record(MessageQueued(whole(text), tuple(attachments), steer))
             self.resume()
             return
         self._begin(text, attachments)
@@ -139,6 +151,7 @@ class Conversation(ByHand):
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
         opened = self._engine.opened = asyncio.Event()  # its own: the former turn's end may come after this
+        self.queue.leaving = queued
         work = self._run(whole(text), attachments, queued)
         self._turn = self._scope.start(work, f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: opened.set())

@@ -106,6 +106,7 @@ class Intake:
             whole=shown == text and exact and not result.recalled,
             recalled=result.recalled,
             subagent=result.subagent,
+            delegated=result.delegated,
             images=(result.image,) if result.image else (),
         )
         texts = [shown, marker_of(answer)] if shown == text else [shown, marker_of(answer), text]

@@ -17,7 +17,14 @@ from helix_desktop.agent.update import Happened, Update
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.digest import digest_of, is_digest, is_prefix, size_text
 from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InputUnusable
-from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, Attachment, Recorded, SessionStarted
+from helix_desktop.context.event import (
+    NEW_TITLE,
+    AssistantSpoke,
+    Attachment,
+    ModelRole,
+    Recorded,
+    SessionStarted,
+)
 from helix_desktop.context.image import LARGEST, Image, image_of
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
@@ -76,7 +83,7 @@ class Room:
 
     async def open(self, session: str) -> Conversation:
         """The conversation of a session, opened once; a turn that a crash cut off is marked interrupted."""
-        known = self._open.get(session) or self._children.get(session)
+        known = self.known(session)
         if known is not None:
             self._open[session] = known
             return known
@@ -94,12 +101,32 @@ class Room:
                 self._ratios.setdefault(label, ratio)  # the newest session comes first
             if one.id == session:
                 opened.take_figures(one)
-        nursery = None if transcript.parent else self
-        conversation = Conversation(opened, scope, self._parts, self._terms, nursery)
+        conversation = await self._conversing(opened, scope)
+        if session in self._open:  # by somebody else meanwhile
+            return self._open[session]
         self._open[session] = conversation
         opened.listen(lambda update: self._hear(opened, update))
         await opened.mend()
         return conversation
+
+    async def _conversing(self, session: Session, scope: TaskScope) -> Conversation:
+        """A session's conversation; a subagent's goes on under its own terms, with what subagents may do."""
+        known = session.transcript
+        if not known.parent:
+            return Conversation(session, scope, self._parts, self._terms, self)
+        parts = self._parts.for_subagents()
+        terms = Terms(
+            parts, lambda: known.own_policy or self.policy, self._answering(known.answering), self._ratios
+        )
+        await terms.use(terms.model)
+        return Conversation(session, scope, parts, terms)
+
+    def _answering(self, role: ModelRole) -> Model:
+        """The workspace's model of a role; where none is set for it, the main one."""
+        if not self._terms.framed:
+            return self.model
+        _, _, roles = self._terms()
+        return {"main": None, "fast": roles.fast, "long": roles.long}[role] or self.model
 
     def _hear(self, session: Session, update: Update) -> None:
         match update:
@@ -109,10 +136,12 @@ class Room:
             for listener in tuple(self._listeners):
                 listener(session.id, update)
 
-    async def admit(self, policy: Policy | None, model: Model | None) -> Conversation:
+    async def admit(
+        self, policy: Policy | None, model: Model | None, role: ModelRole = "main"
+    ) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()
-        terms = Terms(parts, lambda: policy or self.policy, model or self.model, self._ratios)
+        terms = Terms(parts, lambda: policy or self.policy, model or self._answering(role), self._ratios)
         await terms.use(terms.model)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
         session.listen(lambda update: self._hear(session, update))
@@ -139,6 +168,10 @@ class Room:
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def known(self, session: str) -> Conversation | None:
+        """The conversation of a session that is open, or works for another one; None when it is neither."""
+        return self._open.get(session) or self._children.get(session)
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:

@@ -33,7 +33,7 @@ class Terms:
 
     async def use(self, model: Model) -> None:
         """Let a model answer from the next step on; needed once before the first."""
-        system, tools = self._parts.prompts["system"], self._parts.tools.specs
+        system, tools = self._parts.prompts["system"], self._parts.specs
         schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
         counts = await self._parts.counter.count([system, schemas])
         self.model, self._frame = model, Frame(model.info, system, tools, *counts)

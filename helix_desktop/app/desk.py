@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
 from helix_desktop.app.carrier import Carrier
@@ -23,13 +24,14 @@ from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.context.message import ToolSpec
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.opening import open_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.none import NoTools
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.tools.toolbox import Toolbox, describe
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
@@ -103,6 +105,7 @@ class Desk:
             clock=now_ms,
             prompts=prompts(),
             approver=self._approver,
+            delegate=_delegate() if root else None,
         )
         self._stores[identity] = store
         room = Room(identity, parts, policy, model, reading)
@@ -195,6 +198,11 @@ class Desk:
             log.warning("settings were not kept: %s", error)
         await self.models.close()
         self.secrets.close()
+
+
+def _delegate() -> ToolSpec:
+    text = (resources_dir() / "prompts" / "tools" / f"{DELEGATE}.md").read_text(encoding="utf-8")
+    return delegate_spec(*describe(text))
 
 
 def _folder(record: WorkspaceRecord) -> Path:

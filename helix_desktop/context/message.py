@@ -10,6 +10,8 @@ from helix_desktop.context.image import Image
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "calls", "length", "filter", "stopped"]
+Ended = Literal["done", "stopped", "failed", "interrupted"]
+"""How a turn came to its end, and a subagent's work."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -7,9 +7,19 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.image import Image
+from helix_desktop.context.message import Ended
 
 Decision = Literal["once", "always", "deny"]
 ANY = "*"
+
+
+class Delegated(msgspec.Struct, frozen=True):
+    """What a subagent took: how it ended, its model calls, their tokens in and out, their US dollars."""
+
+    how: Ended
+    steps: int
+    tokens: int
+    cost: float = 0.0
 
 
 class ToolResult(msgspec.Struct, frozen=True):
@@ -17,8 +27,8 @@ class ToolResult(msgspec.Struct, frozen=True):
 
     `shown` is the form for the window when the tool itself pages or shortens; empty means the whole output.
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
-    `subagent` is the session of the subagent whose result this is. `image` says that the content is one;
-    `shown` then says in words what it is.
+    `subagent` is the session of the subagent whose result this is, `delegated` what it took. `image` says
+    that the content is one; `shown` then says in words what it is.
     """
 
     content: bytes
@@ -29,6 +39,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     recalled: str = ""
     subagent: str = ""
     image: Image | None = None
+    delegated: Delegated | None = None
 
 
 class Rule(msgspec.Struct, frozen=True):

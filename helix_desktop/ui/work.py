@@ -263,7 +263,7 @@ class Work(QObject):
         if conversation is not None and conversation.session.transcript.parent:
             back = BannerAction(_BACK, "Back to that session")
             what = "This is the session of a subagent."
-            why = "It works for another session, which sees only its result."
+            why = "It works for another session, which sees only its result; what you write goes to it alone."
             self._window.banners.show_banner(
                 Banner(_SUBAGENT, "info", what, why, actions=(back,), dismissable=False)
             )

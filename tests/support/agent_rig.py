@@ -138,6 +138,8 @@ class GatedStore(MemoryStore):
 class Rig:
     """A room with one conversation, and everything it told."""
 
+    delegate: ToolSpec | None = None
+
     def __init__(
         self,
         model: ScriptedModel,
@@ -156,6 +158,7 @@ class Rig:
     def new_room(self, store: Store, policy: Policy) -> Room:
         """Another room on the same model and tools, as after a restart."""
         parts = Parts(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver)
+        parts.delegate = self.delegate
         room = Room("w", parts, policy, self.model)
         room.listen(lambda _, update: self.updates.append(update))
         return room

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helix_desktop.agent.update import SubagentMoved
 from helix_desktop.context.event import (
     AssistantSpoke,
     FoldMade,
@@ -16,6 +17,7 @@ from helix_desktop.context.event import (
     Pinned,
     Recorded,
     Redone,
+    SubagentStarted,
     SweepMade,
     ToolAnswered,
     TurnEnded,
@@ -64,6 +66,8 @@ class ChatRows:
                 rows = list(self._spoken(recorded, spoke))
             case ToolAnswered() as answer:
                 rows = [row for row in (self._tools.answered(recorded, answer, after),) if row]
+            case SubagentStarted() as started:
+                rows = [row for row in (self._tools.started(started),) if row]
             case OutputHeld(answer=answer):
                 rows = [row for row in (self._tools.held(answer),) if row]
             case TurnEnded() as ended:
@@ -96,6 +100,10 @@ class ChatRows:
     def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
         """The row of a call that began to wait or to run; None when no such call is known."""
         return self._tools.with_state(call_id, state)
+
+    def moved(self, moved: SubagentMoved) -> ToolRow | None:
+        """The row of the call whose subagent went on; None when no such call is open."""
+        return self._tools.moved(moved)
 
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""

@@ -12,6 +12,7 @@ from helix_desktop.agent.update import (
     CallStarted,
     CallWaiting,
     Happened,
+    SubagentMoved,
     Trouble,
     TurnChanged,
     Update,
@@ -72,6 +73,8 @@ class ChatPresenter:
         if conversation.running:
             for call in conversation.session.transcript.open_calls.values():
                 self._state(call.id, "running")
+            for moved in conversation.subagents.moves:
+                self._moved(moved)
         for ask in asks:
             self._ask(ask)
         if conversation.partial:
@@ -89,6 +92,8 @@ class ChatPresenter:
                 self._ask(ask)
             case CallStarted(call=call):
                 self._state(call.id, "running")
+            case SubagentMoved() as moved:
+                self._moved(moved)
             case TurnChanged(running=running):
                 self._turn_changed(running)
             case Trouble() as trouble:
@@ -148,6 +153,11 @@ class ChatPresenter:
             ApprovalRow(f"ask:{ask.call_id}", ask.call_id, ask.tool, ask.summary, ask.detail, ask.rule.text)
         )
         self._asked(ask.summary)
+
+    def _moved(self, moved: SubagentMoved) -> None:
+        row = self._rows.moved(moved)
+        if row is not None:
+            self._put(row)
 
     def _state(self, call_id: str, state: ToolState) -> None:
         row = self._rows.with_state(call_id, state)

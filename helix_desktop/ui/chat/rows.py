@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.ui.chat.errand import Errand
 from helix_desktop.ui.standing import Standing
 
 ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
@@ -72,7 +73,7 @@ class ToolRow:
     They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
-    `subagent` is the session of the subagent whose result it is.
+    `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
     """
 
     key: str
@@ -100,6 +101,7 @@ class ToolRow:
     arguments_cached: bool = False
     original: Original | None = None
     subagent: str = ""
+    errand: Errand | None = None
 
     @property
     def shown(self) -> Ends:
@@ -198,6 +200,8 @@ def tool_words(row: ToolRow) -> list[str]:
         words.append(row.form)
     if row.arguments_cached:
         words.append("arguments cached")
+    if row.errand is not None:
+        words.append(f"its subagent: {row.errand.phase_words.lower()}")
     return [*words, row.badge] if row.badge else words
 
 
