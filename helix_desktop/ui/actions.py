@@ -110,7 +110,6 @@ class Actions(NamedTuple):
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
-            self.compact_now, self.observe_now, self.undo_compaction, self.stop,
             self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
         )  # fmt: skip
 

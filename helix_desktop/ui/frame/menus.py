@@ -36,11 +36,10 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.zoom_in, a.zoom_out, a.zoom_reset),
             ),
         ),
-        ("&Session", ((a.stop, a.steer), (a.compact_now, a.observe_now, a.undo_compaction))),
         (
             "&Session",
             (
-                (a.stop,),
+                (a.stop, a.steer),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.compact_now, a.observe_now, a.undo_compaction),
             ),
@@ -55,7 +54,7 @@ def more_menu(parent: QWidget, actions: Actions) -> QMenu:
     menu = QMenu(parent)
     a = actions
     groups = (
-        (a.stop,),
+        (a.stop, a.steer),
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.find, a.new_session),
         (a.keys, a.settings),
