@@ -107,6 +107,7 @@ class Intake:
             recalled=result.recalled,
             subagent=result.subagent,
             images=(result.image,) if result.image else (),
+            outcome="stopped" if result.stopped else "ran",
         )
         texts = [shown, marker_of(answer)] if shown == text else [shown, marker_of(answer), text]
         counts = await self._counter.count(texts)

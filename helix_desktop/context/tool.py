@@ -42,7 +42,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     `shown` is the form for the window when the tool itself pages or shortens; empty means the whole output.
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
     `subagent` is the session of the subagent whose result this is. `image` says that the content is one;
-    `shown` then says in words what it is.
+    `shown` then says in words what it is. `stopped`: the person ended the call, and this is what there was.
     """
 
     content: bytes
@@ -53,6 +53,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     recalled: str = ""
     subagent: str = ""
     image: Image | None = None
+    stopped: bool = False
 
 
 class Rule(msgspec.Struct, frozen=True):

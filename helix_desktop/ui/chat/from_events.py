@@ -25,6 +25,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import Dividers
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import (
     AssistantRow,
     DividerRow,
@@ -96,6 +97,10 @@ class ChatRows:
     def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
         """The row of a call that began to wait or to run; None when no such call is known."""
         return self._tools.with_state(call_id, state)
+
+    def with_live(self, call_id: str, live: Live) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        return self._tools.with_live(call_id, live)
 
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.standing import Standing
 
-ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
+ToolState: TypeAlias = Literal[
+    "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
+]
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
@@ -73,6 +76,7 @@ class ToolRow:
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
     `subagent` is the session of the subagent whose result it is.
+    `live` is what a call at work has put out so far.
     """
 
     key: str
@@ -100,6 +104,7 @@ class ToolRow:
     arguments_cached: bool = False
     original: Original | None = None
     subagent: str = ""
+    live: Live | None = None
 
     @property
     def shown(self) -> Ends:
@@ -209,6 +214,7 @@ STATE_WORDS: dict[ToolState, str] = {
     "failed": "failed",
     "denied": "denied",
     "interrupted": "interrupted",
+    "stopped": "stopped",
 }
 
 

@@ -9,13 +9,14 @@ from dataclasses import replace
 from helix_desktop.context.event import AssistantSpoke, Form, FormChosen, Recorded, ToolAnswered
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import Badge, Chooser, Ends, Original, ToolRow, ToolState
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.standing import Standings
 
 HEAD_LINES, TAIL_LINES = 14, 6
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query")
-_OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted"}
+_OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
 
 class ToolRows:
@@ -54,12 +55,13 @@ class ToolRows:
             target=answer.target or self._rows[key].target,
             state=_OUTCOMES.get(answer.outcome, failed),
             size=answer.size,
-            duration_ms=answer.duration_ms if answer.outcome == "ran" else None,
+            duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
             exit_code=answer.exit_code,
             digest=answer.digest,
             answer=recorded.seq,
             choosing=False,
             subagent=answer.subagent,
+            live=None,
         )
         self._rows[key] = self._standing(_shown(row, answer, after), Standings(after))
         return self._rows[key]
@@ -105,6 +107,15 @@ class ToolRows:
             return None
         self._rows[key] = replace(self._rows[key], state=state)
         return self._rows[key]
+
+    def with_live(self, call_id: str, live: Live) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        key = self._keys.get(call_id)
+        row = self._rows[key] if key is not None else None
+        if row is None or row.state != "running":
+            return None
+        self._rows[row.key] = replace(row, live=live)
+        return self._rows[row.key]
 
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""

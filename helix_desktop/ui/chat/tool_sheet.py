@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.context.digest import size_text
+from helix_desktop.ui.chat.live_strip import LiveStrip
 from helix_desktop.ui.chat.look import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.paint import (
     CHIP_HEIGHT,
@@ -63,6 +64,7 @@ _STATE_ICONS: dict[ToolState, str] = {
     "failed": "x",
     "denied": "x",
     "interrupted": "pause",
+    "stopped": "circle-stop",
 }
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
@@ -135,7 +137,9 @@ class ToolSheet(Sheet):
         self._items: list[_Item] = []
         self._title = QRectF()
         self._figures = QRectF()
-        self._bar = _LINE
+        self._bar = self._top = _LINE
+        running = row.state == "running"
+        self._live = LiveStrip(row.live, self._about, self.look) if row.live and running else None
         self._can_open = bool(row.head or row.tail or row.digest)
         self._body: ToolBody | None = None
         if "card" in setting.opened and self._can_open:
@@ -180,9 +184,13 @@ class ToolSheet(Sheet):
             self._title = QRectF(left, 0, self._figures.x() - left - look.px(12), look.px(_LINE))
         if has_menu(self._tool):
             self.hots.append(self._dots(width))
+        self._top = self._bar
+        if self._live is not None:
+            self._top = self._live.arrange(self._bar, width)
+            self.hots += self._live.hots
         if self._body is None:
-            return self._bar
-        height = self._body.arrange(self._bar, width)
+            return self._top
+        height = self._body.arrange(self._top, width)
         self.hots += self._body.hots
         return height
 
@@ -257,15 +265,17 @@ class ToolSheet(Sheet):
         card = QRectF(0, 0, self.width, self.height)
         box(painter, card, look.color(theme.surface), look.color(theme.border), 10)
         if self._body is not None:
-            ground = card.adjusted(1, self._bar, -1, -1)
+            ground = card.adjusted(1, self._top, -1, -1)
             top_box(painter, ground, look.color(theme.code_surface), 9, bottom=True)
-            painter.fillRect(QRectF(1, self._bar - 1, self.width - 2, 1), look.color(theme.border))
+            painter.fillRect(QRectF(1, self._top - 1, self.width - 2, 1), look.color(theme.border))
             self._body.paint(painter, paint)
         if paint.hovered == "open:card":
             inner = QRectF(1, 1, self.width - 2, self._bar - 2)
             top_box(painter, inner, look.color(theme.raised), 9) if self._body is not None else box(
                 painter, inner, look.color(theme.raised), None, 9
             )
+        if self._live is not None:
+            self._live.paint(painter, paint)
         side, line = look.px(15), look.px(_LINE)
         icon(
             painter, look, tool_icon(self._tool.tool), theme.muted, QRectF(14, (line - side) / 2, side, side)

@@ -234,7 +234,8 @@ class ChatView(QAbstractScrollArea):
         stage.action_triggered.connect(self.action_triggered)
         stage.content_wanted.connect(self.content_wanted)
         stage.menu_wanted.connect(self._tools.open)
-        self._tools.chosen.connect(self.card_chosen)
+        for chosen in (self._tools.chosen, stage.card_chosen):
+            chosen.connect(self.card_chosen)
         stage.leave_requested.connect(self._leave)
         self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(board.repaint)
