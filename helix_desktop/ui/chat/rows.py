@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.todo import TodoItem, done_of
 from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.standing import Standing
 
@@ -76,7 +77,8 @@ class ToolRow:
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
     `subagent` is the session of the subagent whose result it is.
-    `live` is what a call at work has put out so far.
+    `live` is what a call at work has put out so far; `todo` the list that it wrote, `newest` whether no later
+    call wrote one.
     """
 
     key: str
@@ -105,6 +107,8 @@ class ToolRow:
     original: Original | None = None
     subagent: str = ""
     live: Live | None = None
+    todo: tuple[TodoItem, ...] = ()
+    newest: bool = False
 
     @property
     def shown(self) -> Ends:
@@ -162,6 +166,8 @@ def source_text(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
+            if row.todo:
+                return _lines(f"To do, {done_of(row.todo)} done", *(item.content for item in row.todo))
             whole = row.original.ends if row.original is not None else row.shown
             return _lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
         case ApprovalRow():
@@ -180,7 +186,8 @@ def spoken_name(row: Row) -> str:
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            return f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
             return f"Approval needed: {row.summary}"
         case DividerRow():

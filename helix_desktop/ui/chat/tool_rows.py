@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from helix_desktop.context.event import AssistantSpoke, Form, FormChosen, Recorded, ToolAnswered
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.todo import TODO, items_in
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import Badge, Chooser, Ends, Original, ToolRow, ToolState
@@ -26,6 +27,7 @@ class ToolRows:
         self._rows: dict[str, ToolRow] = {}
         self._keys: dict[str, str] = {}  # by call id
         self._answers: dict[int, str] = {}
+        self._todo = ""  # key of the newest list
         self._recalled: set[int] = set()
         self._short: dict[int, list[str]] = {}  # calls whose arguments can stand as markers, by their step
 
@@ -35,11 +37,21 @@ class ToolRows:
         for call in spoke.calls:
             digests = short.get(call.id, ())
             row = ToolRow(f"t{seq}:{call.id}", call.id, call.name, target_of(call), arguments=digests)
+            if call.name == TODO and (todo := items_in(call.arguments)):
+                row = replace(row, todo=todo, newest=True)
+                yield from self._superseded(row.key)
             self._keys[call.id] = row.key
             self._rows[row.key] = row
             if digests:
                 self._short.setdefault(seq, []).append(row.key)
             yield row
+
+    def _superseded(self, key: str) -> Iterator[ToolRow]:
+        """The card of the list that a newer one, of this key, takes the place of."""
+        former, self._todo = self._rows.get(self._todo), key
+        if former is not None:
+            self._rows[former.key] = replace(former, newest=False)
+            yield self._rows[former.key]
 
     def answered(self, recorded: Recorded, answer: ToolAnswered, after: Transcript) -> ToolRow | None:
         """The row of a call that has its output now; None when no such call is known."""

@@ -55,6 +55,7 @@ _ICONS = (
     ("fetch", "globe"),
     ("web", "globe"),
     ("agent", "bot"),
+    ("todo", "list"),
 )
 _STATE_ICONS: dict[ToolState, str] = {
     "waiting": "clock",
