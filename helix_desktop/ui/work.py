@@ -109,6 +109,7 @@ class Work(QObject):
         if conversation is not None:
             self._leave = conversation.session.listen(self._update)
         self._screens.chat.composer.set_running(conversation is not None and conversation.running)
+        self._screens.chat.todo.set_running(conversation is not None and conversation.running)
         await self.composing.show(room, conversation)
         if conversation is not self.conversation:
             return  # the person went on meanwhile: what belongs to the other one is on screen already
@@ -123,6 +124,7 @@ class Work(QObject):
         match update:
             case TurnChanged(running=running):
                 self._screens.chat.composer.set_running(running)
+                self._screens.chat.todo.set_running(running)
                 self.refresh_soon()
             case CallWaiting():
                 self.refresh_soon()
