@@ -40,6 +40,7 @@ from helix_desktop.context.event import (
     Undone,
     Unpinned,
 )
+from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 FAILED, TERMINATED = 1, 143  # exit codes
@@ -58,13 +59,24 @@ def run_turn(given: argparse.Namespace) -> int:
         voice = Voice(given.json, on_gone=this.cancel)  # as Ctrl+C does: the turn is recorded as stopped
         room.listen(voice.hear)
         try:
-            return await _turn(await _session(room, given.session), given.message, voice)
+            conversation = await _session(room, given.session)
+            await _allow(conversation, given)
+            return await _turn(conversation, given.message, voice)
         except asyncio.CancelledError:
             if voice.gone is not None:
                 raise voice.gone from None
             raise
 
     return in_room(given, work)
+
+
+async def _allow(conversation: Conversation, given: argparse.Namespace) -> None:
+    """Set the session's budget, as far as the command line names one."""
+    now = conversation.purse.budget
+    tokens = now.tokens if given.budget_tokens is None else given.budget_tokens
+    cost = now.cost if given.budget_usd is None else given.budget_usd
+    if Budget(tokens, cost) != now:
+        await conversation.purse.allow(Budget(tokens, cost))
 
 
 async def _turn(conversation: Conversation, message: str, voice: Voice) -> int:

@@ -149,6 +149,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "observations": "eye",
     "form": "replace",
     "pin": "pin",
+    "budget": "gauge",
     "interrupted": "pause",
     "undone": "undo-2",
 }

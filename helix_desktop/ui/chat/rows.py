@@ -13,7 +13,7 @@ ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed",
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
-    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "interrupted", "undone"
+    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "budget", "interrupted", "undone"
 ]
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 

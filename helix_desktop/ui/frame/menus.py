@@ -34,7 +34,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.zoom_in, a.zoom_out, a.zoom_reset),
             ),
         ),
-        ("&Session", ((a.stop, a.steer), (a.compact_now, a.observe_now, a.undo_compaction))),
+        ("&Session", ((a.stop, a.steer), (a.compact_now, a.observe_now, a.undo_compaction), (a.set_budget,))),
         ("&Help", ((a.keys, a.about),)),
     ):
         fill(bar.addMenu(title), groups)
@@ -47,6 +47,7 @@ def more_menu(parent: QWidget, actions: Actions) -> QMenu:
     groups = (
         (a.stop,),
         (a.compact_now, a.observe_now, a.undo_compaction),
+        (a.set_budget,),
         (a.find, a.new_session),
         (a.keys, a.settings),
     )
