@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from helix_desktop.context.spending import Budget
@@ -64,9 +65,19 @@ class BudgetDialog(QDialog):
         """Take what is typed, or say what is wrong with it."""
         tokens = self._of(0, read_tokens, self.tokens.text())
         cost = self._of(1, read_dollars, self.cost.text())
+        self._fit()
         self._ok.setEnabled(tokens is not None and cost is not None)
         if tokens is not None and cost is not None:
             self.budget = Budget(tokens, cost)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be as high as the wrapped words need."""
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        if self.isVisible():
+            self.setFixedHeight(self.heightForWidth(self.width()))
 
     def _of(self, field: int, read: Callable[[str], T], text: str) -> T | None:
         try:
