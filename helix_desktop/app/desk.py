@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.toolset import Toolset
+from helix_desktop.app.cache_endpoints import CacheEndpoints
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
@@ -72,6 +74,7 @@ class Desk:
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self.tooling = Tooling(data, self.registry, self.counter.count)
         self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
+        self.endpoints = CacheEndpoints(self.registry, self.secrets, self.lend, self.counter.count)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -177,6 +180,13 @@ class Desk:
         """The sandbox in which commands run, by name; empty where there is none."""
         return ""
 
+    def cache_command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
+        usual = DataDir.locate(None, {}).root == self.data.root
+        place = () if usual else ("--data-dir", str(self.data.root))
+        return (sys.executable, *itself, "mcp", *place, "--workspace", self.registry.get(identity).path)
+
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""
         record = self.registry.get(identity)
@@ -208,6 +218,7 @@ class Desk:
 
     async def close_room(self, identity: str) -> None:
         """End what runs in a workspace and let go of its store."""
+        await self.endpoints.end(identity)
         room = self._rooms.pop(identity, None)
         if room is not None:
             await room.close()
@@ -217,6 +228,7 @@ class Desk:
         """End everything, in every room, and close the models' connections."""
         for identity in tuple(self._rooms):
             await self.close_room(identity)
+        await self.endpoints.close()
         await self.servers.close()
         try:
             await self._settings_file.settle()

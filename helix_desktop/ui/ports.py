@@ -14,6 +14,7 @@ from helix_desktop.context.errors import HelixError
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
+from helix_desktop.context.sharing import Sharing
 from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
@@ -117,8 +118,37 @@ class McpServers(Protocol):
         ...
 
 
+class CacheEndpoints(Protocol):
+    """The caches of open workspaces, served to other programs; all may raise HelixError."""
+
+    async def sharing(self, identity: str) -> Sharing:
+        """How a workspace's cache is shared now."""
+        ...
+
+    async def begin(self, identity: str) -> None:
+        """Start the endpoint of a workspace that has it switched on."""
+        ...
+
+    async def switch(self, identity: str, on: bool) -> None:
+        """Serve a workspace's cache from now on, or no longer."""
+        ...
+
+    async def renew(self, identity: str) -> None:
+        """Make a new token: who holds the former one is shut out."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
+
+    @property
+    def endpoints(self) -> CacheEndpoints:
+        """What serves caches to other programs."""
+        ...
+
+    def cache_command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        ...
 
     @property
     def data_folder(self) -> Path:

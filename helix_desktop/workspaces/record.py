@@ -17,7 +17,8 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `sandbox` holds commands back where the system can, `network` lets them use the network all the same, and
     `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
-    `servers` are its MCP servers, each with the fingerprint that the person agreed to.
+    `servers` are its MCP servers, each with the fingerprint that the person agreed to. `share_port` is where
+    its cache is served to other programs while the app runs; 0: it is not.
     """
 
     id: str
@@ -36,3 +37,4 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     network: bool = False
     fetch: bool = False
     servers: tuple[ServerEntry, ...] = ()
+    share_port: int = 0
