@@ -66,9 +66,9 @@ class RuleForm(QWidget):
         self.kind.currentIndexChanged.connect(self._hint)
         self._wrong = label("", "error", wrap=True)
         self._wrong.hide()
-        line = row(self.effect, self.kind, self.words, self.add)
-        line.setStretch(2, 1)
-        self.setLayout(column(line, self._wrong, gap=4))
+        line = row(self.words, self.add)
+        line.setStretch(0, 1)
+        self.setLayout(column(row(self.effect, self.kind, None), line, self._wrong, gap=6))
         self._hint()
 
     def refuse(self, why: str) -> None:
