@@ -45,11 +45,11 @@ class Terms:
         Whatever the provider has cached of a session is void then: the tools stand before everything else.
         """
         async with self._framing:
-            if self._frame is not None and self._frame.tools != self._parts.tools.specs:
+            if self._frame is not None and self._frame.tools != self._parts.specs:
                 await self._use(self.model)
 
     async def _use(self, model: Model) -> None:
-        system, tools = self._parts.prompts["system"], self._parts.tools.specs
+        system, tools = self._parts.prompts["system"], self._parts.specs
         schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
         counts = await self._parts.counter.count([system, schemas])
         self.model, self._frame = model, Frame(model.info, system, tools, *counts)

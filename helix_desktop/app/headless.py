@@ -23,7 +23,7 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app import finding, keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
-from helix_desktop.app.voice import Voice, err, out
+from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.context.event import (
@@ -43,6 +43,7 @@ from helix_desktop.context.event import (
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 FAILED, TERMINATED = 1, 143  # exit codes
+_SERVERS_S = 30.0  # MCP servers get so long before a turn begins without them
 _Work = Callable[[Desk, Room], Coroutine[Any, Any, int]]
 
 
@@ -53,6 +54,7 @@ def run_turn(given: argparse.Namespace) -> int:
         model = await _model(desk, given)
         if model is not None:
             await room.use(model)
+        await desk.servers.settled(room.id, _SERVERS_S)
         this = asyncio.current_task()
         assert this is not None  # a coroutine always runs in a task
         voice = Voice(given.json, on_gone=this.cancel)  # as Ctrl+C does: the turn is recorded as stopped
@@ -216,7 +218,8 @@ def in_room(given: argparse.Namespace, work: _Work) -> int:
         for problem in desk.problems:
             err(f"helix-desktop: {problem}")
         # What is stored can be looked at also when the project's folder is gone.
-        room = await desk.room(record.id, reading=given.command != "run")
+        told = Telling("mending the damaged store: ").tell
+        room = await desk.room(record.id, reading=given.command != "run", told=told)
         if getattr(given, "verb", "") != "repair":
             await repairing.tell_mended(room.store)
         return await work(desk, room)

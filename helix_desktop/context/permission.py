@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Literal
 
 import msgspec
@@ -33,7 +34,17 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def judge(rules: Iterable[Rule], ask: ApprovalAsk, mode: Mode = "ask") -> Judgement:
-    """The strictest answer of all rules that cover a call, and of the mode; whatever their order."""
+    """The strictest answer of all rules that cover a call, and of the mode; whatever their order.
+
+    A change of several files is judged file by file.
+    """
+    rules = tuple(rules)
+    subjects = (ask.subject, *ask.also)
+    each = [_judge(rules, msgspec.structs.replace(ask, subject=one, also=()), mode) for one in subjects]
+    return min(each, key=lambda one: _STRICTEST_FIRST.index(one.effect))
+
+
+def _judge(rules: Iterable[Rule], ask: ApprovalAsk, mode: Mode) -> Judgement:
     found = sorted((rule for rule in rules if covers(rule, ask)), key=_order)
     first = found[0] if found else None
     if first is not None and first.deny:
@@ -176,14 +187,21 @@ def command_offers(command: str, confined: bool, tool: str = "run_command") -> t
     return (exact, Rule(tool, pattern, kind="pattern", confined=True)) if pattern else (exact,)
 
 
-def edit_offers(path: str) -> tuple[Rule, ...]:
-    """What may be saved for a change of a file, whichever tool makes it: the file, its folder, all files."""
+def edit_offers(path: str, *also: str) -> tuple[Rule, ...]:
+    """What may be saved for a change of files, whichever tool makes it: the file, their folder, all files."""
     file = Rule(ANY, path, kind="path")
-    folder = path.rpartition("/")[0]
-    if is_obeyed(path):
+    if any(map(is_obeyed, (path, *also))):
         return (file,)
+    folder = _common_folder(path, *also)
     folders = (folder, "") if folder else ("",)
-    return (file, *(Rule(ANY, one, kind="folder") for one in folders))
+    return (*((file,) if not also else ()), *(Rule(ANY, one, kind="folder") for one in folders))
+
+
+def _common_folder(*paths: str) -> str:
+    """The deepest folder that all files lie in; empty for the workspace itself."""
+    names = [path.split("/")[:-1] for path in paths]
+    same = takewhile(lambda level: len(set(level)) == 1, zip(*names, strict=False))
+    return "/".join(level[0] for level in same)
 
 
 def fetch_offers(tool: str, address: str, host: str) -> tuple[Rule, ...]:

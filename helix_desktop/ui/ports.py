@@ -9,7 +9,7 @@ from typing import Protocol
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
 from helix_desktop.config.settings import Provider, Settings
-from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.workspaces.acting import Acting
@@ -44,6 +44,14 @@ class Carrier(Protocol):
 
     async def take_in(self, identity: str, path: Path, progress: Progress) -> Imported:
         """Merge a file into a workspace. Raises HelixError."""
+        ...
+
+    async def back_up(self, identity: str, folder: Path, progress: Progress) -> Exported:
+        """Write a workspace to a new file in a folder. Raises HelixError."""
+        ...
+
+    def stored(self) -> list[WorkspaceRecord]:
+        """The workspaces in which anything was ever stored."""
         ...
 
 
@@ -92,7 +100,7 @@ class Desk(Protocol):
         """The workspaces that are open."""
         ...
 
-    async def room(self, identity: str, reading: bool = False) -> Room:
+    async def room(self, identity: str, reading: bool = False, told: Progress = silent) -> Room:
         """Open a workspace, once; `reading`: although its folder is gone. Raises HelixError."""
         ...
 

@@ -16,6 +16,7 @@ from helix_desktop.context.errors import HelixError, StoreClosed, WorkspaceMissi
 from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.context.keeping import CleanUp
 from helix_desktop.ui.approving import Approving
+from helix_desktop.ui.backup import Backup
 from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.health import watch
@@ -70,7 +71,8 @@ class Shell(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
-        Carrying(window, intents, desk, self)
+        self._carrying = Carrying(window, intents, desk, self)
+        self.backup = Backup(window, intents, desk, self._carrying)
         self.tidying = Tidying(window, screens.cache, intents, desk, self)
         self._connect()
 
@@ -141,7 +143,10 @@ class Shell(QObject):
         self._window.banners.remove(_CLOSED)
         record = self._desk.registry.get(identity)
         try:
-            room = await self._desk.room(identity, reading)
+            room = await self._carrying.watch(
+                f"{record.name} is damaged and is being mended",
+                lambda tell: self._desk.room(identity, reading, tell),
+            )
         except HelixError as error:
             if self.active == identity:
                 await self._show_closed(record, error)

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.todo import TodoItem, done_of
 from helix_desktop.context.tool import AskKind
+from helix_desktop.ui.chat.errand import Errand
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.standing import Standing
 
-ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
+ToolState: TypeAlias = Literal[
+    "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
+]
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
@@ -22,13 +27,14 @@ NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """What the person typed in one turn, shown word for word."""
+    """What the person typed in one turn, shown word for word; it began that turn, or `steered` it."""
 
     key: str
     text: str
     at_ms: int = 0
     turn: int = 0
     attachments: tuple[str, ...] = ()
+    steered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,9 @@ class ToolRow:
     They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
-    `subagent` is the session of the subagent whose result it is.
+    `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
+    `live` is what a call at work has put out so far; `todo` the list that it wrote, `newest` whether no later
+    call wrote one.
     """
 
     key: str
@@ -103,6 +111,10 @@ class ToolRow:
     arguments_cached: bool = False
     original: Original | None = None
     subagent: str = ""
+    errand: Errand | None = None
+    live: Live | None = None
+    todo: tuple[TodoItem, ...] = ()
+    newest: bool = False
 
     @property
     def shown(self) -> Ends:
@@ -173,6 +185,8 @@ def source_text(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
+            if row.todo:
+                return _lines(f"To do, {done_of(row.todo)} done", *(item.content for item in row.todo))
             whole = row.original.ends if row.original is not None else row.shown
             return _lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
         case ApprovalRow():
@@ -186,12 +200,13 @@ def source_text(row: Row) -> str:
 def spoken_name(row: Row) -> str:
     """Who or what a row is, in a few words, for screen readers."""
     match row:
-        case UserRow():
-            return "You"
+        case UserRow(steered=steered):
+            return "You, steering" if steered else "You"
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            return f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
             sandbox = ", in the sandbox" if row.confined else ""
             return f"Approval needed{sandbox}: {row.summary}"
@@ -215,6 +230,8 @@ def tool_words(row: ToolRow) -> list[str]:
         words.append(row.form)
     if row.arguments_cached:
         words.append("arguments cached")
+    if row.errand is not None:
+        words.append(f"its subagent: {row.errand.phase_words.lower()}")
     return [*words, row.badge] if row.badge else words
 
 
@@ -226,6 +243,7 @@ STATE_WORDS: dict[ToolState, str] = {
     "failed": "failed",
     "denied": "denied",
     "interrupted": "interrupted",
+    "stopped": "stopped",
 }
 
 

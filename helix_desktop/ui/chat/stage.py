@@ -28,6 +28,7 @@ class Stage(QObject):
     action_triggered = Signal(str, str)
     content_wanted = Signal(str, bool)
     menu_wanted = Signal(int)
+    card_chosen = Signal(str, str)
     leave_requested = Signal(bool)
 
     def __init__(self, board: Board, pointer: Pointer, selection: Selection, finder: Finder) -> None:
@@ -67,6 +68,8 @@ class Stage(QObject):
             self.content_wanted.emit(row.key, True)
         elif kind == "menu":
             self.menu_wanted.emit(index)
+        elif kind in ("subagent", "stop"):
+            self.card_chosen.emit(row.key, kind)
         elif kind == "cache" and isinstance(row, ToolRow):
             self.open_in_cache.emit(row.digest)
         elif kind == "decide" and isinstance(row, ApprovalRow):

@@ -21,6 +21,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
             (
                 (a.open_folder, a.new_session, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
+                (a.back_up,),
                 (a.settings,),
                 (a.close,),
             ),
@@ -38,7 +39,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
         (
             "&Session",
             (
-                (a.stop,),
+                (a.stop, a.steer),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.compact_now, a.observe_now, a.undo_compaction),
             ),
@@ -53,7 +54,7 @@ def more_menu(parent: QWidget, actions: Actions) -> QMenu:
     menu = QMenu(parent)
     a = actions
     groups = (
-        (a.stop,),
+        (a.stop, a.steer),
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.find, a.new_session),
         (a.keys, a.settings),
