@@ -261,12 +261,16 @@ class Unpinned(Fact, frozen=True, tag="unpinned"):
 
 
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
-    """The agent's turn is over, and how; the three texts are for the person when it failed."""
+    """The agent's turn is over, and how; the three texts are for the person when it failed.
+
+    `cause` names what a person can change with a click: the budget was spent.
+    """
 
     how: Ended
     what: str = ""
     why: str = ""
     fix: str = ""
+    cause: Literal["", "budget"] = ""
 
 
 class SweepMade(Fact, frozen=True, tag="sweep-made"):

@@ -210,7 +210,7 @@ async def _recorded(conversation: Conversation, text: str, attached: list[Attach
 def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
     """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
     _, now = conversation.measure()
-    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools"))
+    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools", "mcp"))
     room = int((now.threshold - now.reserve) / now.ratio) - fixed
     if tokens > room:
         raise MessageTooLarge(

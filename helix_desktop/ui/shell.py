@@ -156,6 +156,7 @@ class Shell(QObject):
         if identity not in self._heard:
             self._heard[identity] = room.listen(lambda session, update: self._hear(room, session, update))
             await watch(room.store, self._window.banners)
+            self._desk.servers.begin(identity)
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)

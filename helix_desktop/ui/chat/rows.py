@@ -18,7 +18,17 @@ ToolState: TypeAlias = Literal[
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
-    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "interrupted", "undone", "mode"
+    "handover",
+    "sweep",
+    "fold",
+    "left out",
+    "observations",
+    "form",
+    "pin",
+    "budget",
+    "interrupted",
+    "undone",
+    "mode",
 ]
 OFFER = "offer"
 """The group of places in a question of which one is chosen: the rules that may be saved."""

@@ -20,6 +20,7 @@ from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.permissions import PermissionsPresenter
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
@@ -62,6 +63,7 @@ class SettingsPresenter(QObject):
         self._permissions = PermissionsPresenter(
             self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
         )
+        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self.moving = DataMoving(self.dialog, window, intents, desk)
         self._changing = asyncio.Lock()
         self._connect(intents)
@@ -145,6 +147,7 @@ class SettingsPresenter(QObject):
         await self._show_providers()
         await self._data.show()
         await self._permissions.show()
+        await self._mcp.show()
 
     def _show_workspace(self) -> None:
         room = self._desk.rooms.get(self._shell.active)
