@@ -251,3 +251,17 @@ async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Pa
         await rig.turn_over()
         assert not rig.rows(ApprovalRow)
         assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]
+
+
+async def test_what_commands_may_reach_is_switched_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = rig.opened.settings.dialog.permissions
+        await rig.opened.settings.show("permissions")
+        confined = await rig.opened.desk.confines(rig.room.id)
+        await until(lambda: ("Commands are confined" in said_on(page)) == confined, "what holds")
+        page.grants.sandbox.click()
+        await until(lambda: "Commands are not confined here" in said_on(page), "no sandbox")
+        assert not rig.opened.desk.registry.get(rig.room.id).sandbox
+        assert not page.grants.network.isEnabled()
+        rig.opened.settings.dialog.close()
