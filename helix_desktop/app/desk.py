@@ -176,9 +176,9 @@ class Desk:
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
         return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
 
-    async def sandbox(self) -> str:
-        """The sandbox in which commands run, by name; empty where there is none."""
-        return ""
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        return await self.tooling.confines(identity)
 
     def cache_command(self, identity: str) -> tuple[str, ...]:
         """What another program runs to have a workspace's cache served through its pipes."""

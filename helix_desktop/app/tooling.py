@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.grants import Grants
+from helix_desktop.tools.sandbox import holds
 from helix_desktop.tools.sandboxes import Sandboxes
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.registry import Registry
@@ -31,6 +33,15 @@ class Tooling:
             sandboxes=self.sandboxes,
             granted=lambda: self.granted(identity),
         )
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        grants, root = self.granted(identity), Path(self._registry.get(identity).path)
+        if not grants.sandbox:
+            return False
+        sandbox = await self.sandboxes.best()
+        cell = await asyncio.to_thread(self.sandboxes.cell, root, root)
+        return holds(sandbox.kind, cell, grants.network)
 
     def granted(self, identity: str) -> Grants:
         """What holds in a workspace now."""

@@ -205,8 +205,8 @@ class Desk(Protocol):
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
         ...
 
-    async def sandbox(self) -> str:
-        """The sandbox in which commands run, by name; empty where there is none."""
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

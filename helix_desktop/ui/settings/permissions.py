@@ -44,11 +44,13 @@ class PermissionsPresenter(QObject):
         page.revoke_requested.connect(self._revoke)
         page.undo_requested.connect(self._undo)
         page.form.written.connect(self._write)
+        page.grants.changed.connect(self._grant)
         page.trust_requested.connect(lambda wanted: intents.start(self._trust(wanted), "trust"))
 
     async def show(self) -> None:
         """Show the page as things are now; what takes counting comes a moment later."""
         self._show({})
+        await self._show_grants()
         room = self._desk.rooms.get(self._shell.active)
         if room is not None and self._shown:
             try:
@@ -70,6 +72,19 @@ class PermissionsPresenter(QObject):
         self._page.show_rules(record.name, rows)
         self._page.show_revoked(self._revoked.text if self._revoked else "")
         retint(self._page, self._theme())
+
+    async def _show_grants(self) -> None:
+        identity = self._shell.active
+        if not identity:
+            return
+        confined = await self._desk.confines(identity)
+        record = self._desk.registry.get(identity)
+        self._page.grants.show_grants(record.sandbox, record.network, confined)
+
+    def _grant(self, which: str, on: bool) -> None:
+        if self._shell.active:
+            self._desk.registry.change(self._shell.active, **{which: on})
+            self._intents.start(self._show_grants(), "grants")
 
     @property
     def _talk(self) -> Conversation | None:
