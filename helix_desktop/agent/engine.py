@@ -18,13 +18,13 @@ from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
     Attachment,
-    Ended,
     SessionRenamed,
     TurnEnded,
     UserSpoke,
 )
 from helix_desktop.context.message import (
     Answer,
+    Ended,
     ReasoningArrived,
     Request,
     Retrying,
@@ -100,9 +100,30 @@ class Engine:
     async def _steps(self) -> None:
         while True:
             answer = await self._step()
-            if not answer.calls:
-                return
             await self._tools.answer(answer.calls)
+            if not await self._steered() and not answer.calls:
+                return
+
+    async def _steered(self) -> bool:
+        """Let what the person sent to steer the turn into the window, now that a step is closed.
+
+        All of it at once and in its order; whether there was any. What comes a moment later waits for the
+        next step, or begins a turn.
+        """
+        waiting = [(seq, one) for seq, one in self._session.transcript.queued.items() if one.steer]
+        if not waiting:
+            return False
+        counts = await self._counter.count([one.text for _, one in waiting])
+
+        def said() -> list[UserSpoke]:
+            now = self._session.transcript.queued  # it may have been changed, or taken back, meanwhile
+            return [
+                UserSpoke(one.text, tokens, one.attachments, seq, steered=True)
+                for (seq, one), tokens in zip(waiting, counts, strict=True)
+                if now.get(seq) == one
+            ]
+
+        return bool(await self._session.record_decided(said))
 
     async def _step(self) -> Answer:
         began = self._clock()

@@ -46,17 +46,15 @@ class Terms:
         Whatever the provider has cached of a session is void then: the tools stand before everything else.
         """
         async with self._framing:
-            if self._frame is not None and self._frame.tools != self._parts.tools.specs:
+            if self._frame is not None and self._frame.tools != self._parts.specs:
                 await self._use(self.model)
 
     async def _use(self, model: Model) -> None:
-        system, tools = self._parts.prompts["system"], self._parts.tools.specs
+        system, tools = self._parts.prompts["system"], self._parts.specs
         far = [spec for spec in tools if spec.over_mcp]
         counts = await self._parts.counter.count([system, _schemas(tools), *([_schemas(far)] if far else [])])
         self.model = model
-        self._frame = Frame(
-            *(model.info, system, tools, counts[0], counts[1]), mcp_tokens=sum(counts[2:])
-        )
+        self._frame = Frame(*(model.info, system, tools, counts[0], counts[1]), mcp_tokens=sum(counts[2:]))
         self._roles = Roles(Pictured(TrustedModel(model, self._parts.trusted), self._parts.store))
 
     @property

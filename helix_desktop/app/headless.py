@@ -23,9 +23,9 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app import finding, keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
-from helix_desktop.app.voice import Voice, err, out
+from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing
+from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.context.event import (
     FoldMade,
     FormChosen,
@@ -60,7 +60,9 @@ def run_turn(given: argparse.Namespace) -> int:
         voice = Voice(given.json, on_gone=this.cancel)  # as Ctrl+C does: the turn is recorded as stopped
         room.listen(voice.hear)
         try:
-            return await _turn(await _session(room, given.session), given.message, voice)
+            conversation = await _session(room, given.session)
+            await conversation.set_mode(given.mode or conversation.mode)
+            return await _turn(conversation, given.message, voice)
         except asyncio.CancelledError:
             if voice.gone is not None:
                 raise voice.gone from None
@@ -216,7 +218,8 @@ def in_room(given: argparse.Namespace, work: _Work) -> int:
         for problem in desk.problems:
             err(f"helix-desktop: {problem}")
         # What is stored can be looked at also when the project's folder is gone.
-        room = await desk.room(record.id, reading=given.command != "run")
+        told = Telling("mending the damaged store: ").tell
+        room = await desk.room(record.id, reading=given.command != "run", told=told)
         if getattr(given, "verb", "") != "repair":
             await repairing.tell_mended(room.store)
         return await work(desk, room)
@@ -276,4 +279,10 @@ def record_of(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
     named = given.model or given.base_url or (record.model if record is not None else "")
     if desk.settings_damaged is not None and not named:
         raise desk.settings_damaged  # which model was chosen is not known: do not answer with another
-    return desk.registry.add(path)
+    if os.path.isdir(path) and not (given.trust or (record is not None and record.trusted)):
+        raise WorkspaceUntrusted(
+            f"{path} is not trusted yet.",
+            "A turn runs commands there and sends what it reads to a model.",
+            "If you know what is in the folder, add --trust, or trust it in the window.",
+        )
+    return desk.registry.add(path, trusted=given.trust)

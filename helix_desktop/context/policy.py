@@ -171,6 +171,15 @@ def policy_from(fields: Mapping[str, Any]) -> Policy:
         raise ValueError(str(error)) from error
 
 
+def policy_kept(fields: Mapping[str, Any]) -> Policy | None:
+    """The policy that an event has kept, as far as its fields are known here; None without one."""
+    known = {name: value for name, value in fields.items() if name in Policy.__struct_fields__}
+    try:
+        return policy_from(known) if known else None
+    except ValueError:
+        return None
+
+
 def fields_of(policy: Policy) -> dict[str, Any]:
     """The fields to write into a TOML file: the profile, and what differs from it."""
     base = msgspec.structs.asdict(PROFILES[policy.profile])

@@ -21,7 +21,7 @@ from helix_desktop.ui.actions import make_actions
 from helix_desktop.ui.frame.banner import BannerArea
 from helix_desktop.ui.frame.jobs import JobLines
 from helix_desktop.ui.frame.keyboard import connect_editing, focus_next
-from helix_desktop.ui.frame.menus import fill_menu_bar, more_menu
+from helix_desktop.ui.frame.menus import fill_menu_bar, mode_menu, more_menu
 from helix_desktop.ui.frame.panes import LayoutMemory, Panes
 from helix_desktop.ui.sidebar.rail import Rail
 from helix_desktop.ui.sidebar.rows import WorkspaceRow
@@ -93,7 +93,7 @@ class MainWindow(QMainWindow):
         self._handed_in: tuple[QWidget, ...] = ()
         self.commands = make_actions(self)
         self.rail, self.sidebar = Rail(), Sidebar()
-        self.top_bar = TopBar(more_menu(self, self.commands))
+        self.top_bar = TopBar(more_menu(self, self.commands), mode_menu(self, self.commands))
         self.banners, self.jobs = BannerArea(), JobLines()
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
@@ -135,7 +135,7 @@ class MainWindow(QMainWindow):
         centre = QFrame()
         centre.setObjectName("centre")
         centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, gap=0))
-        centre.setMinimumWidth(340)
+        centre.setMinimumWidth(348)
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(240)
         panes = Panes(self.sidebar, centre, self._inspector, self._memory)

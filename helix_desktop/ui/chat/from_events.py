@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helix_desktop.agent.update import SubagentMoved
 from helix_desktop.context.event import (
     AssistantSpoke,
     FoldMade,
@@ -16,6 +17,7 @@ from helix_desktop.context.event import (
     Pinned,
     Recorded,
     Redone,
+    SubagentStarted,
     SweepMade,
     ToolAnswered,
     TurnEnded,
@@ -25,6 +27,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import Dividers
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import (
     AssistantRow,
     DividerRow,
@@ -64,6 +67,8 @@ class ChatRows:
                 rows = list(self._spoken(recorded, spoke))
             case ToolAnswered() as answer:
                 rows = [row for row in (self._tools.answered(recorded, answer, after),) if row]
+            case SubagentStarted() as started:
+                rows = [row for row in (self._tools.started(started),) if row]
             case OutputHeld(answer=answer):
                 rows = [row for row in (self._tools.held(answer),) if row]
             case TurnEnded() as ended:
@@ -97,6 +102,14 @@ class ChatRows:
         """The row of a call that began to wait or to run; None when no such call is known."""
         return self._tools.with_state(call_id, state)
 
+    def moved(self, moved: SubagentMoved) -> ToolRow | None:
+        """The row of the call whose subagent went on; None when no such call is open."""
+        return self._tools.moved(moved)
+
+    def with_live(self, call_id: str, live: Live) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        return self._tools.with_live(call_id, live)
+
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""
         return self._tools.with_original(key, original)
@@ -117,7 +130,7 @@ def all_rows(log: list[Recorded]) -> tuple[ChatRows, list[Row]]:
 
 def _said(recorded: Recorded, said: UserSpoke, after: Transcript) -> UserRow:
     attached = tuple(f"{one.label} · {tokens_text(one.tokens)} tokens" for one in said.attachments)
-    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached)
+    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached, said.steered)
 
 
 def model_name(label: str, demo: bool) -> str:

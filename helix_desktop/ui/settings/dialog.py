@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWi
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.mcp_page import McpPage
-from helix_desktop.ui.settings.pages import AboutPage, AppearancePage, PermissionsPage
+from helix_desktop.ui.settings.pages import AboutPage, AppearancePage
+from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy_page import PolicyPage
 from helix_desktop.ui.settings.providers import ProvidersPage
 from helix_desktop.ui.theme import Theme

@@ -35,6 +35,13 @@ def npm(name: str, package: str, *args: str) -> ServerEntry:
     return agreed(name, str(path), *args, command=shutil.which("node") or "node")
 
 
+def make_history(folder: Path) -> None:
+    """A repository with one commit."""
+    author = ["-c", "user.name=A", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "First"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+
+
 @pytest.mark.needs_peer(package=EVERYTHING)
 async def test_everything(rig: McpRig) -> None:
     """Text, images, progress, structured content and resources of the reference server arrive."""
@@ -73,11 +80,7 @@ async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
 @pytest.mark.needs_peer(module="mcp_server_git")
 async def test_git(rig: McpRig, tmp_path: Path) -> None:
     """A server in Python, of an older protocol."""
-    for words in (
-        ["init", "-q"],
-        ["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "First"],
-    ):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    make_history(tmp_path)
     await rig.use(
         agreed("git", "-m", "mcp_server_git", "--repository", str(tmp_path), command=str(PEERS.python))
     )
