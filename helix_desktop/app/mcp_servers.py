@@ -47,7 +47,7 @@ class McpServers:
         return self._hubs[identity]
 
     def begin(self, identity: str) -> None:
-        """Start the servers of an open workspace, beside everything else."""
+        """Start the servers of an open workspace beside everything else; without trust end them."""
         if self._registry.get(identity).servers:
             self._scope.start(self._use(identity), f"mcp begin {identity}")
 

@@ -20,6 +20,7 @@ from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.mcp_banner import ConsentBanner
 from helix_desktop.ui.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.permissions import PermissionsPresenter
@@ -61,6 +62,7 @@ class SettingsPresenter(QObject):
         self.dialog = SettingsDialog(window)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
         self._mcp = McpPresenter(self.dialog, shell, intents, desk)
+        self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
         self._permissions = PermissionsPresenter(
             self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
         )
