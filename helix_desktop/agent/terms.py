@@ -54,7 +54,7 @@ class Terms:
         far = [spec for spec in tools if spec.over_mcp]
         counts = await self._parts.counter.count([system, _schemas(tools), *([_schemas(far)] if far else [])])
         self.model = model
-        self._frame = Frame(model.info, system, tools, counts[0], counts[1], mcp_tokens=sum(counts[2:]))
+        self._frame = Frame(*(model.info, system, tools, counts[0], counts[1]), mcp_tokens=sum(counts[2:]))
         self._roles = Roles(Pictured(TrustedModel(model, self._parts.trusted), self._parts.store))
 
     @property

@@ -78,7 +78,7 @@ class McpServers(Protocol):
         ...
 
     def begin(self, identity: str) -> None:
-        """Start the servers of an open workspace, beside everything else."""
+        """Start the servers of an open workspace beside everything else; without trust end them."""
         ...
 
     async def reports(self, identity: str) -> tuple[ServerReport, ...]:

@@ -20,6 +20,7 @@ from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.mcp_banner import ConsentBanner
 from helix_desktop.ui.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.permissions import PermissionsPresenter
@@ -60,10 +61,11 @@ class SettingsPresenter(QObject):
         self._intents = Intents(intents.scope, self._tell)
         self.dialog = SettingsDialog(window)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
+        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
+        self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
         self._permissions = PermissionsPresenter(
             self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
         )
-        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self.moving = DataMoving(self.dialog, window, intents, desk)
         self._changing = asyncio.Lock()
         self._connect(intents)
@@ -146,8 +148,8 @@ class SettingsPresenter(QObject):
         )
         await self._show_providers()
         await self._data.show()
-        await self._permissions.show()
         await self._mcp.show()
+        await self._permissions.show()
 
     def _show_workspace(self) -> None:
         room = self._desk.rooms.get(self._shell.active)

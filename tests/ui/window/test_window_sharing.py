@@ -26,7 +26,7 @@ async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
         assert [server["command"], *server["args"]] == list(rig.opened.desk.cache_command(rig.room.id))
         card.http.click()
-        await until(lambda: card._serving.isVisible(), "the address is shown")
+        await until(card._serving.isVisible, "the address is shown")
         press(card, "Copy with token")
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
         shared = await rig.opened.desk.endpoints.sharing(rig.room.id)
