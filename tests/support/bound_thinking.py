@@ -24,7 +24,7 @@ class BoundThinking:
         """Pieces of thinking that came back with each request that was not refused."""
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Look at all thinking, then answer as the script says; it is given the signature for new thinking."""
+        """Look at all thinking, then answer as the script says, which gets the signature for its own."""
         taken = 0
         messages = request["messages"]
         for number, message in enumerate(messages):

@@ -88,6 +88,15 @@ RESPONSES = some(
 )
 
 
+def test_blocks_of_no_kind_are_no_content() -> None:
+    assembly = anthropic()
+    for block in ({"type": ["text"], "text": "x"}, {"text": "x"}, {"type": "text", "text": "yes"}):
+        assembly.add({"type": "content_block_start", "content_block": block})
+    answer = assembly.answer()
+    assert answer.text == "yes"
+    goes_back(answer)
+
+
 def anthropic() -> Assembly:
     return AnthropicAssembly("here", lambda: "new", {"model": "m"})
 
