@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -32,7 +32,9 @@ from helix_desktop.context.message import (
     Retrying,
     TextArrived,
 )
+from helix_desktop.context.mode import note_of
 from helix_desktop.context.spending import step_cost
+from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
 
@@ -51,9 +53,10 @@ class Engine:
         clock: Clock,
         settings: Settings,
         purse: Purse,
+        mode: Callable[[], Mode] = lambda: "ask",
     ) -> None:
         self._session, self._tools, self._steward, self._purse = session, tools, steward, purse
-        self._counter, self._clock, self._settings = counter, clock, settings
+        self._counter, self._clock, self._settings, self._mode = counter, clock, settings, mode
         self._intake = Intake(counter)
         self.partial, self._asked = "", 0  # and the tokens of the request that it answers
         self.opened = asyncio.Event()  # set when the person's words are on record, or could not be
@@ -91,9 +94,12 @@ class Engine:
         self.partial = ""
         try:
             await self._session.mend()
-            (tokens,) = await self._counter.count([text])
+            mode = self._mode()
+            note = note_of(self._session.transcript.told_mode, mode)
+            tokens = sum(await self._counter.count([note, text] if note else [text]))
             titled = _first_title(self._session.transcript, text)
-            await self._session.record(*titled, UserSpoke(text, tokens, tuple(attachments), queued))
+            said = UserSpoke(text, tokens, tuple(attachments), queued, mode, note)
+            await self._session.record(*titled, said)
         finally:
             self.opened.set()
 

@@ -45,7 +45,7 @@ class IntakeGate:
         """Record an output, or add a large one to `batch`: stored, its preview ready for want of a choice."""
         policy, frame, _ = self._settings()
         answer = taken.answer
-        contents = [taken.content] if taken.content is not None else []
+        contents = taken.contents
         if self._intake.gated(taken, policy, frame.info.window):
             answer = await self._intake.previewed(taken, policy)
             if _asks(policy, frame.info.demo):

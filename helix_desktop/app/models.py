@@ -15,8 +15,9 @@ from helix_desktop.config.settings import Provider, Settings, parse_label
 from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.message import Answer, Message, ModelInfo, Request
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat, list_models
+from helix_desktop.providers.listing import list_models
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC = "server"
@@ -77,12 +78,15 @@ class Models:
         return self._secrets.from_environment(provider.name).value
 
     def _behind(self, provider: Provider, info: ModelInfo, key: str) -> Model:
-        return OpenAIChat(info, provider.base_url, key, http=self._http)
+        return model_behind(provider.dialect, info, provider.base_url, key, http=self._http)
 
     async def offered(self, provider: Provider, key: str = "") -> list[str]:
         """The models that a server has; `key` empty: the kept one, at its own address. Raises ModelError."""
         value = key or await self._key_for(provider)
-        return list(await list_models(provider.name, provider.base_url, value, http=self._http))
+        found = await list_models(
+            provider.name, provider.base_url, value, http=self._http, dialect=provider.dialect
+        )
+        return list(found)
 
     async def tried(self, provider: Provider, model: str, key: str = "") -> str:
         """The beginning of one short answer, streamed. Raises ModelError."""

@@ -50,7 +50,9 @@ def err(text: str) -> None:
 class Telling:
     """Tells a person at a terminal how far some work is; others need not know."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: str = "") -> None:
+        """`work` goes before each share."""
+        self._work = work
         self._aloud, self._told = sys.stderr.isatty(), 0.0
 
     def tell(self, done: int, size: int) -> None:
@@ -58,7 +60,7 @@ class Telling:
         share = done / size if size else 1.0
         if self._aloud and share - self._told >= _TELL_EVERY:
             self._told = share
-            err(f"{share * 100:.0f} %")
+            err(f"{self._work}{share * 100:.0f} %")
 
 
 class Voice:

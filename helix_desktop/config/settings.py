@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 Theme = Literal["system", "light", "dark"]
+Dialect = Literal["openai-chat", "openai-responses", "anthropic"]
 
 MAX_RECENT = 20
 
@@ -56,12 +57,13 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that offers models. Its key is never here: see `config.secrets`."""
+    """A server that offers models, and the dialect it speaks. Its key is never here: see `config.secrets`."""
 
     name: str
     base_url: str
     models: tuple[ModelEntry, ...] = ()
     default_model: str = ""
+    dialect: Dialect = "openai-chat"
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or any(sign.isspace() for sign in self.name):

@@ -10,6 +10,11 @@ import msgspec
 Progress = Callable[[int, int], None]
 """Bytes done and bytes in all; called on a thread that is not the event loop's."""
 
+
+def silent(done: int, size: int) -> None:
+    """Tell nobody how far it is."""
+
+
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 
 

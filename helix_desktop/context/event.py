@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.context.image import Image
-from helix_desktop.context.message import Ended, Stop, ToolCall, Usage
-from helix_desktop.context.tool import Decision, Delegated
+from helix_desktop.context.message import Ended, InLine, Stop, ToolCall, Usage
+from helix_desktop.context.tool import Decision, Delegated, Mode
 
 SECTIONS = (
     "Project Background",
@@ -83,14 +83,6 @@ class MessageQueued(Fact, frozen=True, tag="message-queued"):
     steer: bool = False
 
 
-class InLine(msgspec.Struct, frozen=True):
-    """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
-
-    seq: int
-    text: str
-    steer: bool = False
-
-
 class QueueChanged(Fact, frozen=True, tag="queue-changed"):
     """The person changed what waits: its order, its words, what steers. What is not named was taken away."""
 
@@ -100,13 +92,16 @@ class QueueChanged(Fact, frozen=True, tag="queue-changed"):
 class UserSpoke(Fact, frozen=True, tag="user-spoke"):
     """The person's message entered the window; `queued` is the seq it had waited under.
 
-    It began a turn, or `steered` the one that ran.
+    It began a turn, or `steered` the one that ran. `mode` is the session's then; `note` tells the model of
+    it, before the person's words, where it is news, and counts in `tokens`.
     """
 
     text: str
     tokens: int
     attachments: tuple[Attachment, ...] = ()
     queued: int = 0
+    mode: Mode = "ask"
+    note: str = ""
     steered: bool = False
 
 
@@ -143,13 +138,26 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
 
 
 class ApprovalGiven(Fact, frozen=True, tag="approval-given"):
-    """A call that needs a yes got its answer; `rule` names the saved rule that answered, if one did."""
+    """A call that needs a yes got its answer; `rule` names the rule that answered, if one did.
+
+    `mode` is the mode that answered, if it was one; `words` is what the person said with their no, `saved`
+    the rule that their answer saved.
+    """
 
     call_id: str
     tool: str
     subject: str
     decision: Decision
     rule: str = ""
+    mode: Literal["", "plan", "auto"] = ""
+    words: str = ""
+    saved: str = ""
+
+
+class ModeChanged(Fact, frozen=True, tag="mode-changed"):
+    """The person chose how freely the session's agent acts from now on."""
+
+    mode: Mode
 
 
 class SubagentStarted(Fact, frozen=True, tag="subagent-started"):
@@ -438,6 +446,7 @@ Event = (
     | UserSpoke
     | AssistantSpoke
     | ApprovalGiven
+    | ModeChanged
     | SubagentStarted
     | OutputHeld
     | ToolAnswered

@@ -37,6 +37,14 @@ class Message(msgspec.Struct, frozen=True):
     images: tuple[Image, ...] = ()
 
 
+class InLine(msgspec.Struct, frozen=True):
+    """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
+
+    seq: int
+    text: str
+    steer: bool = False
+
+
 class ToolSpec(msgspec.Struct, frozen=True):
     """A tool as the model is told of it; `parameters` is a JSON schema."""
 
@@ -64,8 +72,8 @@ class Usage(msgspec.Struct, frozen=True):
 class ModelInfo(msgspec.Struct, frozen=True):
     """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them.
 
-    Prices are US dollars per million tokens of input, of input that the provider had cached, and of output;
-    0: not known.
+    `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
+    provider had cached, and of output. 0: not known.
     """
 
     provider: str
@@ -74,6 +82,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     reserve: int = 4_096
     demo: bool = False
     images: bool = False
+    output: int = 0
     price_in: float = 0.0
     price_cached: float = 0.0
     price_out: float = 0.0

@@ -231,8 +231,11 @@ def _images(item: Item, transcript: Transcript) -> tuple[Image, ...]:
 
 
 def user_text(said: UserSpoke, masked: bool = False) -> str:
-    """The person's words, then what they recalled, labelled; images as text and hash when `masked`."""
-    parts = [said.text]
+    """What there is to say of the mode, the person's words, then what they recalled, labelled.
+
+    Images are text and hash when `masked`.
+    """
+    parts = [said.note, said.text]
     for one in said.attachments:
         if one.image:
             parts.append(one.image.marker if masked else one.image.text)

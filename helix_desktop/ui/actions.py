@@ -26,6 +26,7 @@ SPECS: dict[str, ActionSpec] = {
     "clean_up": ActionSpec("Clean up…"),
     "trash": ActionSpec("Trash…"),
     "forget": ActionSpec("Forget a secret…"),
+    "back_up": ActionSpec("Back up all workspaces…"),
     "settings": ActionSpec("Settings…", ("Ctrl+,",)),
     "close": ActionSpec("Close window", ("Ctrl+Q", "Ctrl+W")),
     "undo": ActionSpec("Undo", hint="Ctrl+Z"),
@@ -67,6 +68,7 @@ class Actions(NamedTuple):
     clean_up: QAction
     trash: QAction
     forget: QAction
+    back_up: QAction
     settings: QAction
     close: QAction
     undo: QAction

@@ -56,9 +56,6 @@ class History(QObject):
         chat = self._screens.chat.view
         chat.action_triggered.connect(self._act)
         chat.open_in_cache.connect(self.show_digest)
-        chat.approval_decided.connect(
-            lambda call, decision: self._with(lambda one: one.decide(call, decision))
-        )
         chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
 
     def _connect_timeline(self) -> None:

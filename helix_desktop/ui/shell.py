@@ -15,6 +15,8 @@ from helix_desktop.agent.update import Arriving, Update
 from helix_desktop.context.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.context.keeping import CleanUp
+from helix_desktop.ui.approving import Approving
+from helix_desktop.ui.backup import Backup
 from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.health import watch
@@ -44,6 +46,7 @@ class Shell(QObject):
         self.rewriting = Rewriting(window, screens, self.work, intents)
         self.history = History(window, screens, self.work, self.rewriting, intents)
         cards = ToolCards(self.work, self.history, intents)
+        Approving(window, screens.chat.view, intents, lambda: self.work.conversation)
         for wanted in (cards.session_wanted, self.work.session_wanted):
             wanted.connect(lambda session: intents.start(self.open_session(session), "open session"))
         screens.cache.handover_requested.connect(
@@ -59,7 +62,8 @@ class Shell(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
-        Carrying(window, intents, desk, self)
+        self._carrying = Carrying(window, intents, desk, self)
+        self.backup = Backup(window, intents, desk, self._carrying)
         self.tidying = Tidying(window, screens.cache, intents, desk, self)
         self._connect()
 
@@ -121,7 +125,10 @@ class Shell(QObject):
         self._window.banners.remove(_CLOSED)
         record = self._desk.registry.get(identity)
         try:
-            room = await self._desk.room(identity, reading)
+            room = await self._carrying.watch(
+                f"{record.name} is damaged and is being mended",
+                lambda tell: self._desk.room(identity, reading, tell),
+            )
         except HelixError as error:
             if self.active == identity:
                 await self._show_closed(record, error)

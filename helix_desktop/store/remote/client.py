@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.errors import StoreClosed
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import refusals
-from helix_desktop.store.archive.transfer import silent
 from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.codec import CONTENT_CAP
 from helix_desktop.store.commit import Commit, now

@@ -8,10 +8,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
-from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.event import Recorded
-from helix_desktop.store.archive.transfer import export_store, import_store, silent
+from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.commit import Clock, now
 from helix_desktop.store.leveldb import INDEX_AFTER_S, LevelStore
 from helix_desktop.store.remote.address import LOOPBACK
@@ -37,9 +37,10 @@ class SharedStore(LevelStore):
         loopback: bool = LOOPBACK,
         *,
         index_after: float | None = INDEX_AFTER_S,
+        told: Progress = silent,
     ) -> Self:
         """Open a store as LevelStore does, and listen for other processes."""
-        store = await super().open(folder, workspace, clock, index_after=index_after)
+        store = await super().open(folder, workspace, clock, index_after=index_after, told=told)
         store._leases = Leases()
         server = StoreServer(folder, workspace, store)
         try:

@@ -11,6 +11,7 @@ from helix_desktop.context.event import (
     Form,
     FormChosen,
     HandoverMade,
+    ModeChanged,
     ObservationsMade,
     ObservationsPlaced,
     Pinned,
@@ -21,6 +22,7 @@ from helix_desktop.context.event import (
     UserSpoke,
 )
 from helix_desktop.context.spending import dollars
+from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import DividerKind, DividerRow
 from helix_desktop.ui.figures import tokens_text
@@ -29,6 +31,11 @@ RIDING = frozenset({"handover", "fold", "observations"})
 """Reasons of sweeps that stand and fall with the rewrite recorded before them."""
 
 _FORMS: dict[Form, str] = {"full": "whole", "preview": "as a preview", "compact": "in compact form"}
+MODE_TEXTS: dict[Mode, str] = {
+    "ask": "Mode ask: you are asked before anything is changed or run",
+    "plan": "Mode plan: the agent reads and plans, and changes nothing",
+    "auto": "Mode auto: edits and commands in the sandbox run unasked",
+}
 _NAME = 60  # characters of an output's name
 
 
@@ -65,6 +72,8 @@ def _divider(recorded: Recorded, after: Transcript) -> DividerRow | None:
     match recorded.event:
         case SweepMade() as sweep:
             kind, text, quiet = "sweep", sweep_text(sweep, after), sweep.reason in RIDING
+        case ModeChanged(mode=mode):
+            kind, text, quiet, actions = "mode", MODE_TEXTS[mode], True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
         case FoldMade() as fold:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.update import (
@@ -109,6 +110,7 @@ class ChatPresenter:
             return
         if isinstance(recorded.event, ApprovalGiven):
             self._drop(f"ask:{recorded.event.call_id}")
+            self._number_asks()
         rows = self._rows.apply(recorded, conversation.session.transcript)
         if isinstance(recorded.event, AssistantSpoke):
             rows = self._settle(rows)
@@ -149,10 +151,26 @@ class ChatPresenter:
 
     def _ask(self, ask: ApprovalAsk) -> None:
         self._state(ask.call_id, "approval")
+        key = f"ask:{ask.call_id}"
+        news = self._model.index_of(key) is None
+        offers = tuple(rule.text for rule in ask.offers or (ask.rule,))
         self._put(
-            ApprovalRow(f"ask:{ask.call_id}", ask.call_id, ask.tool, ask.summary, ask.detail, ask.rule.text)
+            ApprovalRow(
+                *(key, ask.call_id, ask.tool, ask.summary, ask.detail, offers),
+                *(ask.kind, ask.confined, ask.because),
+            )
         )
-        self._asked(ask.summary)
+        self._number_asks()
+        if news:
+            self._asked(ask.summary)
+
+    def _number_asks(self) -> None:
+        """Say at each question which of how many it is."""
+        asked = [one for one in self._model.shapes() if isinstance(one, ApprovalRow)]
+        for number, row in enumerate(asked, 1):
+            place = f"{number} of {len(asked)}" if len(asked) > 1 else ""
+            if row.place != place:
+                self._put(replace(row, place=place))
 
     def _moved(self, moved: SubagentMoved) -> None:
         row = self._rows.moved(moved)

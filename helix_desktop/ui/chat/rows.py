@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.tool import AskKind
 from helix_desktop.ui.chat.errand import Errand
 from helix_desktop.ui.standing import Standing
 
@@ -13,8 +14,20 @@ ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed",
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
-    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "budget", "interrupted", "undone"
+    "handover",
+    "sweep",
+    "fold",
+    "left out",
+    "observations",
+    "form",
+    "pin",
+    "budget",
+    "interrupted",
+    "undone",
+    "mode",
 ]
+OFFER = "offer"
+"""The group of places in a question of which one is chosen: the rules that may be saved."""
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 
@@ -112,14 +125,27 @@ class ToolRow:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRow:
-    """A tool call that waits for the person; `rule` is what "always" would save, word for word."""
+    """A tool call that waits for the person; `offers` are the rules that may be saved, word for word.
+
+    `confined`: what it does stays in the sandbox. `because` is the rule by which it is asked, if one says so.
+    `place` says which of several questions it is.
+    """
 
     key: str
     call_id: str
     tool: str
     summary: str
     detail: str
-    rule: str
+    offers: tuple[str, ...]
+    kind: AskKind = "other"
+    confined: bool = False
+    because: str = ""
+    place: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The narrowest rule."""
+        return self.offers[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +189,7 @@ def source_text(row: Row) -> str:
             whole = row.original.ends if row.original is not None else row.shown
             return _lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
         case ApprovalRow():
-            return _lines(row.summary, row.detail, row.rule)
+            return _lines(row.summary, row.detail, *row.offers)
         case DividerRow():
             return row.text
         case NoticeRow():
@@ -180,7 +206,8 @@ def spoken_name(row: Row) -> str:
         case ToolRow():
             return f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
         case ApprovalRow():
-            return f"Approval needed: {row.summary}"
+            sandbox = ", in the sandbox" if row.confined else ""
+            return f"Approval needed{sandbox}: {row.summary}"
         case DividerRow():
             return f"Divider: {row.text}"
         case NoticeRow():

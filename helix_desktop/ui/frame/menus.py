@@ -20,6 +20,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
             (
                 (a.open_folder, a.new_session, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
+                (a.back_up,),
                 (a.settings,),
                 (a.close,),
             ),

@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.context.errors import ModelRefused, ModelUnreachable
 from helix_desktop.providers.http import Http, is_loopback
-from helix_desktop.providers.openai_chat import list_models
+from helix_desktop.providers.listing import list_models
 from tests.support.chat_server import ChatServer, say
 
 
