@@ -195,8 +195,12 @@ class Conversation(ByHand):
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
 
-    def go_on(self, text: str) -> None:
-        """Begin a turn before what waits, unless one runs: to go on with one that was cut off."""
+    async def go_on(self, text: str) -> None:
+        """Begin a turn before what waits, unless one runs: to go on with one that was cut off.
+
+        Raises WorkspaceUntrusted.
+        """
+        demand(self._parts.trusted)
         if not self.running:
             self._begin(text)
 
