@@ -10,6 +10,7 @@ from helix_desktop.agent.approval import Leeway
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.purse import Purse
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
@@ -17,6 +18,7 @@ from helix_desktop.agent.update import ChangedOutside, Happened, Update
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, ModelRole, Recorded, SessionStarted
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.spending import Spending
 from helix_desktop.context.transcript import Transcript
 
 
@@ -43,6 +45,11 @@ class Room(Holdings):
     def clock(self) -> int:
         """Milliseconds since 1970."""
         return self._parts.clock()
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the person trusts the folder: only then something runs here, or is sent."""
+        return self._parts.trusted()
 
     @property
     def model(self) -> Model:
@@ -88,6 +95,9 @@ class Room(Holdings):
             if one.id == session:
                 opened.take_figures(one)
         conversation = await self._conversing(opened, scope)
+        conversation.purse.children = {
+            one.id: Spending(one.spent, one.cost) for one in listed if one.parent == session
+        }
         if session in self._open:  # by somebody else meanwhile
             return self._open[session]
         self._open[session] = conversation
@@ -106,7 +116,13 @@ class Room(Holdings):
             parts, lambda: known.own_policy or self.policy, self._answering(known.answering), self._ratios
         )
         await terms.use(terms.model)
-        return Conversation(session, scope, parts, terms, leeway=leeway)
+        return Conversation(
+            session, scope, parts, terms, leeway=leeway, above=lambda: self._paying(known.parent)
+        )
+
+    def _paying(self, parent: str) -> Purse | None:
+        """The purse of the session that a subagent works for, while that is open."""
+        return self._open[parent].purse if parent in self._open else None
 
     def _answering(self, role: ModelRole) -> Model:
         """The workspace's model of a role; where none is set for it, the main one."""
@@ -119,6 +135,9 @@ class Room(Holdings):
         match update:
             case Happened(recorded=Recorded(event=AssistantSpoke(model=model))) if model in session.ratios:
                 self._ratios[model] = session.ratios[model]
+        payer = self._paying(session.transcript.parent)
+        if payer is not None:
+            payer.children[session.id] = session.transcript.spent
         if session.id in self._open:  # of a subagent that nobody looks at, its parent tells
             for listener in tuple(self._listeners):
                 listener(session.id, update)
@@ -132,7 +151,12 @@ class Room(Holdings):
         await terms.use(terms.model)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
         session.listen(lambda update: self._hear(session, update))
-        self._children[session.id] = Conversation(session, scope, parts, terms, leeway=leeway, led=True)
+        self._children[session.id] = Conversation(
+            *(session, scope, parts, terms),
+            leeway=leeway,
+            led=True,
+            above=lambda: self._paying(session.transcript.parent),
+        )
         return self._children[session.id]
 
     async def release(self, session: str) -> None:

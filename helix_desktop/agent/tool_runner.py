@@ -128,6 +128,8 @@ class ToolRunner:
         except Exception as error:
             log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
             result = _crashed(call, error)
+        if running.stopped and not result.ok:
+            result = msgspec.structs.replace(result, stopped=True)
         await self._record(call, result, began, held)
 
     async def _record(self, call: ToolCall, result: ToolResult, began: int, held: list[Waiting]) -> None:

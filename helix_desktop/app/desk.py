@@ -173,6 +173,10 @@ class Desk:
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
         return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
 
+    async def sandbox(self) -> str:
+        """The sandbox in which commands run, by name; empty where there is none."""
+        return ""
+
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""
         record = self.registry.get(identity)

@@ -203,7 +203,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     duration_ms: int = 0
     whole: bool = True
     recalled: str = ""
-    outcome: Literal["ran", "denied", "interrupted"] = "ran"
+    outcome: Literal["ran", "denied", "interrupted", "stopped"] = "ran"
     form: Form = "full"
     asked: str = ""
     chosen: Literal["rule", "agent", "timeout", "user"] = "rule"
@@ -261,12 +261,16 @@ class Unpinned(Fact, frozen=True, tag="unpinned"):
 
 
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
-    """The agent's turn is over, and how; the three texts are for the person when it failed."""
+    """The agent's turn is over, and how; the three texts are for the person when it failed.
+
+    `cause` names what a person can change with a click: the budget was spent.
+    """
 
     how: Ended
     what: str = ""
     why: str = ""
     fix: str = ""
+    cause: Literal["", "budget"] = ""
 
 
 class SweepMade(Fact, frozen=True, tag="sweep-made"):

@@ -28,6 +28,7 @@ LONGEST_CALL_S = 1800.0  # a call that shows signs of life is ended after that a
 _WAIT_S = 15.0  # a call waits so long for a server that is being started again
 _PAUSES_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start it
 _STEADY_S = 60.0  # a server that held so long begins with the first pause again
+_EARLY, _MIDST = "The server ended before it was ready.", "The server ended in the middle of the call."
 _SETTLE_S = 0.2  # several changes of a server's tools told at once are looked at once
 
 
@@ -257,7 +258,7 @@ class Actor:
         except Exception as error:
             raise ToolError(
                 f"The MCP server {self.entry.name} did not carry out {tool}.",
-                plain(self.chatter.safe(_reason(error)), 1_000),
+                plain(self.chatter.safe(_reason(error).replace(_EARLY, _MIDST)), 1_000),
             ) from error
 
 
@@ -280,4 +281,6 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return f"It was not ready within {START_S:g} s."
     said = " ".join(str(error).split())[:500] or type(error).__name__
+    if said == "Connection closed":
+        return _EARLY
     return said if said.endswith((".", "!", "?")) else f"{said}."

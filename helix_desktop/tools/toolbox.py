@@ -24,6 +24,7 @@ from helix_desktop.tools.sandboxes import Sandboxes, no_sandboxes
 from helix_desktop.tools.scratch import Scratch
 from helix_desktop.tools.search import SearchText, SearchTextArguments
 from helix_desktop.tools.shell import Ground, RunCommand, RunCommandArguments
+from helix_desktop.tools.todo import Todo, TodoArguments
 
 
 class Toolbox(Box):
@@ -59,6 +60,7 @@ class Toolbox(Box):
             Slot("edit_file", Edit, EditFile(jail)),
             Slot("multi_edit", MultiEditArguments, MultiEdit(jail)),
             Slot("run_command", RunCommandArguments, RunCommand(ground, environment)),
+            Slot("todo", TodoArguments, Todo()),
         )
         super().__init__((*slots, *cache_slots(store, count, ripgrep)), descriptions)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,8 @@ from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.forgetting import Finds, Wanted
+from helix_desktop.context.mcp_pasted import Draft
+from helix_desktop.context.mcp_report import ServerReport
 from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
@@ -67,6 +69,54 @@ class Forgetting(Protocol):
         ...
 
 
+class McpServers(Protocol):
+    """The MCP servers of workspaces. Changes hold at once; all may raise HelixError."""
+
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Hear of the workspace whose servers have changed. Call the returned function to stop."""
+        ...
+
+    def begin(self, identity: str) -> None:
+        """Start the servers of an open workspace, beside everything else."""
+        ...
+
+    async def reports(self, identity: str) -> tuple[ServerReport, ...]:
+        """How the servers of a workspace are doing, in order."""
+        ...
+
+    async def add(self, identity: str, drafts: Sequence[Draft]) -> None:
+        """Add servers and start them."""
+        ...
+
+    async def change(self, identity: str, name: str, draft: Draft) -> None:
+        """Change a server and start it so; secrets left empty stay."""
+        ...
+
+    async def agree(self, identity: str, name: str, fingerprint: str) -> None:
+        """Let a server start as the person has just seen it."""
+        ...
+
+    async def switch(self, identity: str, name: str, on: bool) -> None:
+        """Switch a server on or off."""
+        ...
+
+    async def switch_tools(self, identity: str, name: str, off: Sequence[str]) -> None:
+        """Say which tools of a server are not told."""
+        ...
+
+    async def restart(self, identity: str, name: str) -> None:
+        """Start a server anew."""
+        ...
+
+    async def remove(self, identity: str, name: str) -> Callable[[], Awaitable[None]]:
+        """Remove a server; the returned function brings it back."""
+        ...
+
+    async def test(self, identity: str, name: str, draft: Draft) -> ServerReport:
+        """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
 
@@ -78,6 +128,11 @@ class Desk(Protocol):
     @property
     def carrier(self) -> Carrier:
         """Exports and imports."""
+        ...
+
+    @property
+    def servers(self) -> McpServers:
+        """The workspaces' MCP servers."""
         ...
 
     @property
@@ -118,6 +173,10 @@ class Desk(Protocol):
 
     async def acting(self, identity: str) -> Sequence[Acting]:
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
+        ...
+
+    async def sandbox(self) -> str:
+        """The sandbox in which commands run, by name; empty where there is none."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

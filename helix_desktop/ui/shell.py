@@ -23,12 +23,14 @@ from helix_desktop.ui.health import watch
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.modes import Modes
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
 from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
+from helix_desktop.ui.trusting.presenter import Trusting
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -52,6 +54,8 @@ class Shell(QObject):
         screens.cache.handover_requested.connect(
             lambda session, seq: intents.start(self.show_handover(session, seq), "show handover")
         )
+        Modes(window, self.work, intents, desk)
+        self.trusting = Trusting(window, self.work, intents, desk, self._trust_changed)
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}
@@ -115,9 +119,18 @@ class Shell(QObject):
             await self.new_session()
 
     async def open_folder(self, path: Path) -> None:
-        """Make a folder a workspace, and open it. Raises WorkspaceMissing."""
+        """Make a folder a workspace, and open it; one that is not trusted is asked about.
+
+        Raises WorkspaceMissing.
+        """
         record = self._desk.registry.add(path)
         await self.open_workspace(record.id)
+        if not record.trusted and self.active == record.id and record.id in self._desk.rooms:
+            self._intents.start(self.trusting.ask(record.id), "trust")
+
+    async def _trust_changed(self) -> None:
+        self.work.composing.show_trust()
+        await self.refresh()
 
     async def open_workspace(self, identity: str, reading: bool = False) -> None:
         """Show another workspace, also one without its folder; what runs in the former one goes on."""
@@ -138,6 +151,7 @@ class Shell(QObject):
         if identity not in self._heard:
             self._heard[identity] = room.listen(self._hear)
             await watch(room.store, self._window.banners)
+            self._desk.servers.begin(identity)
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)

@@ -6,15 +6,29 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.todo import TodoItem, done_of
 from helix_desktop.context.tool import AskKind
 from helix_desktop.ui.chat.errand import Errand
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.standing import Standing
 
-ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
+ToolState: TypeAlias = Literal[
+    "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
+]
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
-    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "interrupted", "undone", "mode"
+    "handover",
+    "sweep",
+    "fold",
+    "left out",
+    "observations",
+    "form",
+    "pin",
+    "budget",
+    "interrupted",
+    "undone",
+    "mode",
 ]
 OFFER = "offer"
 """The group of places in a question of which one is chosen: the rules that may be saved."""
@@ -78,6 +92,8 @@ class ToolRow:
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
     `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
+    `live` is what a call at work has put out so far; `todo` the list that it wrote, `newest` whether no later
+    call wrote one.
     """
 
     key: str
@@ -106,6 +122,9 @@ class ToolRow:
     original: Original | None = None
     subagent: str = ""
     errand: Errand | None = None
+    live: Live | None = None
+    todo: tuple[TodoItem, ...] = ()
+    newest: bool = False
 
     @property
     def shown(self) -> Ends:
@@ -176,6 +195,8 @@ def source_text(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
+            if row.todo:
+                return _lines(f"To do, {done_of(row.todo)} done", *(item.content for item in row.todo))
             whole = row.original.ends if row.original is not None else row.shown
             return _lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
         case ApprovalRow():
@@ -194,7 +215,8 @@ def spoken_name(row: Row) -> str:
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            return f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
             sandbox = ", in the sandbox" if row.confined else ""
             return f"Approval needed{sandbox}: {row.summary}"
@@ -231,6 +253,7 @@ STATE_WORDS: dict[ToolState, str] = {
     "failed": "failed",
     "denied": "denied",
     "interrupted": "interrupted",
+    "stopped": "stopped",
 }
 
 
