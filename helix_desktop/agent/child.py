@@ -21,7 +21,7 @@ from helix_desktop.agent.update import (
 from helix_desktop.context.event import Recorded, SessionStarted, TurnEnded, UserSpoke
 from helix_desktop.context.message import Ended, ModelInfo
 from helix_desktop.context.target import target_of
-from helix_desktop.context.tool import ApprovalAsk, Decision
+from helix_desktop.context.tool import ApprovalAsk, Reply
 
 _ENDS = get_args(Ended)
 
@@ -45,7 +45,7 @@ class Child(Protocol):
         """Begin its turn."""
         ...
 
-    def decide(self, call_id: str, decision: Decision) -> bool:
+    def decide(self, call_id: str, answer: Reply) -> bool:
         """Answer a question; False when it is no longer open."""
         ...
 

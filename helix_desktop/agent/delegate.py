@@ -12,7 +12,7 @@ from helix_desktop.agent.subagent import Subagents
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.event import ModelRole
 from helix_desktop.context.message import ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 
 DELEGATE = "delegate"
 """The name of the tool that starts subagents; they themselves have no tool of that name."""
@@ -62,10 +62,10 @@ class Delegate:
         """The question a call raises before it may run. Raises ToolError."""
         return None if call.name == DELEGATE else await self._tools.approval(call)
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """Run a call; of a subagent the result is all that comes back. Raises ToolError."""
         if call.name != DELEGATE:
-            return await self._tools.run(call)
+            return await self._tools.run(call, told)
         errand = _errand(call.arguments)
         done = await self._subagents.run(errand.task, title=errand.title, call=call.id, role=errand.model)
         return msgspec.structs.replace(done.output, target=errand.title)
@@ -103,10 +103,10 @@ class WithoutDelegate:
         _refuse(call)
         return await self._tools.approval(call)
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """Run a call. Raises ToolError."""
         _refuse(call)
-        return await self._tools.run(call)
+        return await self._tools.run(call, told)
 
 
 def _refuse(call: ToolCall) -> None:

@@ -23,7 +23,7 @@ from helix_desktop.context.event import Recorded
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, Decision, Rule, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, Reply, Rule, ToolResult, unheard
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
@@ -276,16 +276,19 @@ class Tools(Protocol):
         """
         ...
 
-    async def run(self, call: ToolCall) -> ToolResult:
-        """Run a call. Raises ToolError with what the agent is told. Cancelling ends what was started."""
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+
+        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        """
         ...
 
 
 class Approver(Protocol):
     """The person, asked."""
 
-    async def decide(self, session: str, ask: ApprovalAsk) -> Decision:
-        """Wait for the person's answer to one question."""
+    async def decide(self, session: str, ask: ApprovalAsk) -> Reply | None:
+        """Wait for the person's answer to one question; None when it is to be looked at again."""
         ...
 
 

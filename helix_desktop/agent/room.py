@@ -6,39 +6,23 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
-import msgspec
-
+from helix_desktop.agent.approval import Leeway
 from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.purse import Purse
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
-from helix_desktop.agent.update import Happened, Update
-from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.digest import digest_of, is_digest, is_prefix, size_text
-from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InputUnusable
-from helix_desktop.context.event import (
-    NEW_TITLE,
-    AssistantSpoke,
-    Attachment,
-    ModelRole,
-    Recorded,
-    SessionStarted,
-)
-from helix_desktop.context.image import LARGEST, Image, image_of
+from helix_desktop.agent.update import ChangedOutside, Happened, Update
+from helix_desktop.context.content import SessionSummary
+from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, ModelRole, Recorded, SessionStarted
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.spending import Spending
 from helix_desktop.context.transcript import Transcript
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """What became of verifying one content."""
-
-    digest: str
-    sound: bool
-    text: str
-
-
-class Room:
+class Room(Holdings):
     """An open workspace. Its conversations run whether or not anybody looks.
 
     `reading` says that its folder is not there, so that it can be looked at and no more.
@@ -47,9 +31,9 @@ class Room:
     def __init__(
         self, identity: str, parts: Parts, policy: Policy, model: Model, reading: bool = False
     ) -> None:
+        super().__init__(parts.store, parts.counter)
         self.id = identity
         self.reading = reading
-        self.store = parts.store
         self.policy = policy
         self._parts = parts
         self._ratios: dict[str, float] = {}
@@ -63,6 +47,11 @@ class Room:
         return self._parts.clock()
 
     @property
+    def trusted(self) -> bool:
+        """Whether the person trusts the folder: only then something runs here, or is sent."""
+        return self._parts.trusted()
+
+    @property
     def model(self) -> Model:
         """The model that answers in this workspace."""
         return self._terms.model
@@ -70,6 +59,10 @@ class Room:
     async def use(self, model: Model) -> None:
         """Let another model answer from the next step on; subagents go on with the one they began with."""
         await self._terms.use(model)
+
+    async def retool(self) -> None:
+        """Let the model know of changed tools from the next step on; subagents keep those they began with."""
+        await self._terms.retool()
 
     async def sessions(self, parent: str = "") -> list[SessionSummary]:
         """All sessions that a person began, or the subagents of one, last used first."""
@@ -102,6 +95,9 @@ class Room:
             if one.id == session:
                 opened.take_figures(one)
         conversation = await self._conversing(opened, scope)
+        conversation.purse.children = {
+            one.id: Spending(one.spent, one.cost) for one in listed if one.parent == session
+        }
         if session in self._open:  # by somebody else meanwhile
             return self._open[session]
         self._open[session] = conversation
@@ -112,14 +108,21 @@ class Room:
     async def _conversing(self, session: Session, scope: TaskScope) -> Conversation:
         """A session's conversation; a subagent's goes on under its own terms, with what subagents may do."""
         known = session.transcript
+        leeway = Leeway(known.mode)
         if not known.parent:
-            return Conversation(session, scope, self._parts, self._terms, self)
+            return Conversation(session, scope, self._parts, self._terms, _Nursery(self, leeway), leeway)
         parts = self._parts.for_subagents()
         terms = Terms(
             parts, lambda: known.own_policy or self.policy, self._answering(known.answering), self._ratios
         )
         await terms.use(terms.model)
-        return Conversation(session, scope, parts, terms)
+        return Conversation(
+            session, scope, parts, terms, leeway=leeway, above=lambda: self._paying(known.parent)
+        )
+
+    def _paying(self, parent: str) -> Purse | None:
+        """The purse of the session that a subagent works for, while that is open."""
+        return self._open[parent].purse if parent in self._open else None
 
     def _answering(self, role: ModelRole) -> Model:
         """The workspace's model of a role; where none is set for it, the main one."""
@@ -132,12 +135,15 @@ class Room:
         match update:
             case Happened(recorded=Recorded(event=AssistantSpoke(model=model))) if model in session.ratios:
                 self._ratios[model] = session.ratios[model]
+        payer = self._paying(session.transcript.parent)
+        if payer is not None:
+            payer.children[session.id] = session.transcript.spent
         if session.id in self._open:  # of a subagent that nobody looks at, its parent tells
             for listener in tuple(self._listeners):
                 listener(session.id, update)
 
     async def admit(
-        self, policy: Policy | None, model: Model | None, role: ModelRole = "main"
+        self, policy: Policy | None, model: Model | None, role: ModelRole, leeway: Leeway
     ) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()
@@ -145,7 +151,12 @@ class Room:
         await terms.use(terms.model)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
         session.listen(lambda update: self._hear(session, update))
-        self._children[session.id] = Conversation(session, scope, parts, terms)
+        self._children[session.id] = Conversation(
+            *(session, scope, parts, terms),
+            leeway=leeway,
+            led=True,
+            above=lambda: self._paying(session.transcript.parent),
+        )
         return self._children[session.id]
 
     async def release(self, session: str) -> None:
@@ -173,80 +184,15 @@ class Room:
         """The conversation of a session that is open, or works for another one; None when it is neither."""
         return self._open.get(session) or self._children.get(session)
 
+    def changed_outside(self, session: str) -> None:
+        """Tell the listeners that another process stored something of a session (empty: of any)."""
+        for listener in tuple(self._listeners):
+            listener(session, ChangedOutside())
+
     @property
     def conversations(self) -> tuple[Conversation, ...]:
         """The conversations that are open."""
         return tuple(self._open.values())
-
-    async def resolve(self, prefix: str) -> str:
-        """The one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
-        plain = prefix.strip().lower()
-        found = await self.store.find(plain, 6) if is_prefix(plain) else []
-        if len(found) == 1:
-            return found[0]
-        if not found and is_digest(plain):
-            await self.store.entry(plain)  # says so when it was forgotten
-        if not found:
-            raise DigestUnknown(
-                f"No cached output begins with {prefix[:64]!r}.",
-                "This workspace's cache holds no such hash.",
-                "List the entries to see what is there.",
-            )
-        raise DigestAmbiguous(
-            f"Several cached outputs begin with {plain!r}.",
-            ", ".join(one[:16] for one in found),
-            "Give more digits.",
-            near=tuple(found),
-        )
-
-    async def verify(self, digest: str) -> Verdict:
-        """Read a content again and compare its SHA-256 with its name."""
-        try:
-            data = await self.store.get(digest)
-        except ContentDamaged as error:
-            return Verdict(digest, False, str(error))
-        return Verdict(digest, True, f"{len(data):,} bytes match their SHA-256")
-
-    async def attach(self, digest: str, first: int = 0, last: int = 0) -> Attachment:
-        """A content, or its lines `first` to `last` (from 1), ready to be recalled into a message."""
-        data = await self.store.get(digest)
-        entry = await self.store.entry(digest)
-        label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
-        image = image_of(data, digest, label) if len(data) <= LARGEST else None
-        if image is not None:
-            return await self._pictured(image)
-        text = await asyncio.to_thread(_lines, data, first, last)
-        if first:
-            label = f"{label}, lines {first}-{last or 'end'}"
-        return Attachment(digest, label, text, await self.count(text), len(data))
-
-    async def attach_image(self, session: str, data: bytes, label: str) -> Attachment:
-        """An image the person brought along, stored and ready to go into a message.
-
-        Raises InputUnusable for what is no image, or too large for one.
-        """
-        image = image_of(data, digest_of(data), label)
-        if image is None or len(data) > LARGEST:
-            raise InputUnusable(
-                f"{label} cannot be sent as an image.",
-                f"It is {size_text(len(data))}; an image may have {size_text(LARGEST)}."
-                if image
-                else "It is no PNG, JPEG, GIF or WebP image.",
-                "Make it smaller and attach it again." if image else "Convert it to PNG and attach it again.",
-            )
-        content = Content(image.digest, data, "image", image.label, image.about, image.tokens)
-        await self.store.commit(session, contents=[content])
-        return await self._pictured(image)
-
-    async def _pictured(self, image: Image) -> Attachment:
-        tokens = image.tokens + await self.count(image.text)
-        marker_tokens = await self.count(image.marker)
-        return Attachment(image.digest, image.label, "", tokens, image.size, image, marker_tokens)
-
-    async def count(self, text: str) -> int:
-        """Tokens of a text."""
-        (tokens,) = await self._parts.counter.count([text])
-        return tokens
 
     async def close(self) -> None:
         """End every turn, then close the store."""
@@ -255,7 +201,18 @@ class Room:
         await self.store.close()
 
 
-def _lines(data: bytes, first: int, last: int) -> str:
-    """The text of a content, or its lines from `first` (0: all of it) to `last` (0: the end)."""
-    text = data.decode("utf-8", "replace")
-    return "\n".join(text.splitlines()[first - 1 : last or None]) if first else text
+class _Nursery:
+    """Where the subagents of one conversation come from: they act as freely as it does, and no more."""
+
+    def __init__(self, room: Room, leeway: Leeway) -> None:
+        self._room, self._leeway = room, leeway
+
+    async def admit(
+        self, policy: Policy | None, model: Model | None, role: ModelRole = "main"
+    ) -> Conversation:
+        """A subagent's conversation, without a log yet."""
+        return await self._room.admit(policy, model, role, self._leeway)
+
+    async def release(self, session: str) -> None:
+        """Let go of a subagent that has ended."""
+        await self._room.release(session)

@@ -25,7 +25,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.message import Ended
 from helix_desktop.context.policy import Policy, fields_of
-from helix_desktop.context.tool import ApprovalAsk, Decision, Delegated, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Delegated, Reply, ToolResult
 
 AT_ONCE = 4
 """How many subagents of one conversation work at the same time; the others wait for a place."""
@@ -160,6 +160,11 @@ class Subagents:
             await self._end(watch.child)
 
     @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions of those that run."""
+        return tuple(self._running)
+
+    @property
     def moves(self) -> list[SubagentMoved]:
         """How each that runs goes now, oldest first."""
         return [watch.told for watch in self._running.values() if watch.told is not None]
@@ -169,11 +174,11 @@ class Subagents:
         """The questions that calls of subagents wait with, under ids of their own."""
         return [told for told, _, _ in self._asked()]
 
-    def decide(self, call_id: str, decision: Decision) -> bool:
+    def decide(self, call_id: str, reply: Reply) -> bool:
         """Answer one of `asks`; False when it is no longer open."""
         for told, child, ask in self._asked():
             if told.call_id == call_id:
-                return child.decide(ask.call_id, decision)
+                return child.decide(ask.call_id, reply)
         return False
 
     def _asked(self) -> Iterator[tuple[ApprovalAsk, Child, ApprovalAsk]]:

@@ -8,20 +8,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.approval import Approvals
+from helix_desktop.agent.approval import Answered, Approvals
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import Waiting
 from helix_desktop.agent.ports import Clock, Counter, Tools
+from helix_desktop.agent.running_calls import RunningCalls
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.update import CallStarted, CallWaiting
+from helix_desktop.agent.update import CallProgress, CallStarted, CallWaiting, Trouble
 from helix_desktop.context.errors import HelixError, SubagentFailed
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
 from helix_desktop.context.forgetting import mark_of
 from helix_desktop.context.message import ToolCall
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
 
-DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 WITHHELD = (
     "The output is one that the user had removed for good: it is neither shown nor stored. Do not try to get "
     "it in another way; ask the user if you cannot go on without it."
@@ -30,7 +30,10 @@ log = logging.getLogger(__name__)
 
 
 class ToolRunner:
-    """Answers every call of a step. Reading calls run side by side; calls that need a yes run one by one."""
+    """Answers every call of a step. Reading calls run side by side; calls that need a yes run one by one.
+
+    Their questions are asked together, so that a person sees all that waits.
+    """
 
     def __init__(
         self,
@@ -45,6 +48,7 @@ class ToolRunner:
         self._counter, self._clock, self._gate = counter, clock, gate
         self._intake = Intake(counter)
         self._one_by_one = asyncio.Lock()
+        self.running = RunningCalls(clock)
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
@@ -70,35 +74,62 @@ class ToolRunner:
         if ask is None:
             await self._run(call, held)
             return
+        answered = await self._approved(ask)
+        if answered.decision == "deny":
+            await self._deny(call, answered.told)
+            return
         async with self._one_by_one:
-            if await self._allowed(ask):
-                await self._run(call, held)
-            else:
-                await self._deny(call)
+            await self._run(call, held)
 
-    async def _allowed(self, ask: ApprovalAsk) -> bool:
-        self._session.publish(CallWaiting(ask))
-        decision, rule = await self._approvals.decide(self._session.id, ask)
-        await self._session.record(ApprovalGiven(ask.call_id, ask.tool, ask.subject, decision, rule))
-        return decision != "deny"
+    async def _approved(self, ask: ApprovalAsk) -> Answered:
+        answered = await self._approvals.decide(
+            self._session.id, ask, lambda question: self._session.publish(CallWaiting(question))
+        )
+        saved = await self._kept(answered.saved)
+        await self._session.record(
+            ApprovalGiven(
+                *(ask.call_id, ask.tool, ask.subject, answered.decision, answered.rule),
+                *(answered.mode, answered.words, saved),
+            )
+        )
+        return answered
 
-    async def _deny(self, call: ToolCall) -> None:
-        (tokens,) = await self._counter.count([DENIED])
+    async def _kept(self, rule: Rule | None) -> str:
+        """Keep the rule of an answer, if it has one; its text, empty when it could not be kept."""
+        if rule is None:
+            return ""
+        try:
+            await self._approvals.keep(rule)
+        except HelixError as error:  # the call itself was answered all the same
+            self._session.publish(Trouble(error.what, error.why, error.fix))
+            return ""
+        return rule.text
+
+    async def _deny(self, call: ToolCall, told: str) -> None:
+        (tokens,) = await self._counter.count([told])
         answer = ToolAnswered(
-            call.id, call.name, DENIED, "", 0, tokens, tokens, first_line="denied", ok=False, outcome="denied"
+            call.id, call.name, told, "", 0, tokens, tokens, first_line="denied", ok=False, outcome="denied"
         )
         await self._session.record(answer)
 
     async def _run(self, call: ToolCall, held: list[Waiting]) -> None:
         self._session.publish(CallStarted(call))
         began = self._clock()
+        running = self.running.begin(call)
+
+        def told(text: str) -> None:
+            running.hear(text)
+            self._session.publish(CallProgress(call.id, text))
+
         try:
-            result = await self._tools.run(call)
+            result = await self.running.run(running, self._tools.run(call, told))
         except HelixError as error:
             result = _failed(error)
         except Exception as error:
             log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
             result = _crashed(call, error)
+        if running.stopped and not result.ok:
+            result = msgspec.structs.replace(result, stopped=True)
         await self._record(call, result, began, held)
 
     async def _record(self, call: ToolCall, result: ToolResult, began: int, held: list[Waiting]) -> None:

@@ -48,6 +48,13 @@ class CallStarted(msgspec.Struct, frozen=True):
     call: ToolCall
 
 
+class CallProgress(msgspec.Struct, frozen=True):
+    """A piece of what a running call puts out."""
+
+    call_id: str
+    text: str
+
+
 class TurnChanged(msgspec.Struct, frozen=True):
     """A turn began or ended."""
 
@@ -110,6 +117,10 @@ class SubagentMoved(msgspec.Struct, frozen=True):
     began: int = 0
 
 
+class ChangedOutside(msgspec.Struct, frozen=True):
+    """Another process stored something of this session; no id: of any."""
+
+
 class Trouble(msgspec.Struct, frozen=True):
     """Something failed that could not be recorded as an event."""
 
@@ -125,10 +136,12 @@ Update = (
     | ArrivalVoided
     | CallWaiting
     | CallStarted
+    | CallProgress
     | TurnChanged
     | CompactionMoved
     | ObservationMoved
     | IntakeMoved
     | SubagentMoved
+    | ChangedOutside
 )
 Listener = Callable[[Update], None]

@@ -3,6 +3,7 @@
 HelixError
 ├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
+├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
 ├── RecordingUnusable                                       a recorded session that is to be replayed
 ├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
 ├── StoreError
@@ -46,6 +47,10 @@ class SettingsDamaged(HelixError):
 
 class WorkspaceMissing(HelixError):
     """A workspace's folder is not there, or no workspace has that name."""
+
+
+class WorkspaceUntrusted(HelixError):
+    """The person has not said that they trust a workspace's folder."""
 
 
 class RecordingUnusable(HelixError):

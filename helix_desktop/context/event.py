@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.context.image import Image
 from helix_desktop.context.message import Ended, Stop, ToolCall, Usage
-from helix_desktop.context.tool import Decision, Delegated
+from helix_desktop.context.tool import Decision, Delegated, Mode
 
 SECTIONS = (
     "Project Background",
@@ -100,13 +100,16 @@ class QueueChanged(Fact, frozen=True, tag="queue-changed"):
 class UserSpoke(Fact, frozen=True, tag="user-spoke"):
     """The person's message entered the window; `queued` is the seq it had waited under.
 
-    It began a turn, or `steered` the one that ran.
+    It began a turn, or `steered` the one that ran. `mode` is the session's then; `note` tells the model of
+    it, before the person's words, where it is news, and counts in `tokens`.
     """
 
     text: str
     tokens: int
     attachments: tuple[Attachment, ...] = ()
     queued: int = 0
+    mode: Mode = "ask"
+    note: str = ""
     steered: bool = False
 
 
@@ -143,13 +146,26 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
 
 
 class ApprovalGiven(Fact, frozen=True, tag="approval-given"):
-    """A call that needs a yes got its answer; `rule` names the saved rule that answered, if one did."""
+    """A call that needs a yes got its answer; `rule` names the rule that answered, if one did.
+
+    `mode` is the mode that answered, if it was one; `words` is what the person said with their no, `saved`
+    the rule that their answer saved.
+    """
 
     call_id: str
     tool: str
     subject: str
     decision: Decision
     rule: str = ""
+    mode: Literal["", "plan", "auto"] = ""
+    words: str = ""
+    saved: str = ""
+
+
+class ModeChanged(Fact, frozen=True, tag="mode-changed"):
+    """The person chose how freely the session's agent acts from now on."""
+
+    mode: Mode
 
 
 class SubagentStarted(Fact, frozen=True, tag="subagent-started"):
@@ -187,7 +203,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     duration_ms: int = 0
     whole: bool = True
     recalled: str = ""
-    outcome: Literal["ran", "denied", "interrupted"] = "ran"
+    outcome: Literal["ran", "denied", "interrupted", "stopped"] = "ran"
     form: Form = "full"
     asked: str = ""
     chosen: Literal["rule", "agent", "timeout", "user"] = "rule"
@@ -245,12 +261,16 @@ class Unpinned(Fact, frozen=True, tag="unpinned"):
 
 
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
-    """The agent's turn is over, and how; the three texts are for the person when it failed."""
+    """The agent's turn is over, and how; the three texts are for the person when it failed.
+
+    `cause` names what a person can change with a click: the budget was spent.
+    """
 
     how: Ended
     what: str = ""
     why: str = ""
     fix: str = ""
+    cause: Literal["", "budget"] = ""
 
 
 class SweepMade(Fact, frozen=True, tag="sweep-made"):
@@ -434,6 +454,7 @@ Event = (
     | UserSpoke
     | AssistantSpoke
     | ApprovalGiven
+    | ModeChanged
     | SubagentStarted
     | OutputHeld
     | ToolAnswered

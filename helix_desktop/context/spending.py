@@ -63,6 +63,14 @@ def price_of(info: ModelInfo, usage: Usage) -> float:
     return (price + usage.output * info.price_out) / _MILLION
 
 
+def step_cost(info: ModelInfo, spoke: AssistantSpoke) -> float:
+    """The US dollars of a step: of its usage as reported, or as we count it."""
+    usage = spoke.usage
+    if usage is None or usage.input <= 0:
+        usage = Usage(spoke.estimate, spoke.tokens)
+    return price_of(info, usage)
+
+
 def tokens_in(spoke: AssistantSpoke) -> int:
     """Tokens of a step, in and out: as the provider reported them, or as we count them."""
     usage = spoke.usage

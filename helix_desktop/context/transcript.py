@@ -17,6 +17,7 @@ from helix_desktop.context.event import (
     HandoverFailed,
     HandoverMade,
     MessageQueued,
+    ModeChanged,
     ModelRole,
     ObservationsFailed,
     ObservationsMade,
@@ -39,9 +40,11 @@ from helix_desktop.context.event import (
 from helix_desktop.context.history import FRAMING, History
 from helix_desktop.context.layout import Cover, Entry, Item, PinnedCopy, arrange, covers_of, in_force
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.mode import UNSURE
 from helix_desktop.context.policy import Policy, policy_kept
 from helix_desktop.context.rewrites import Rewrite, Rewrites
 from helix_desktop.context.spending import Budget, Spending, spent_in
+from helix_desktop.context.tool import Mode
 
 PINNED_LABEL = 24  # tokens of the line above a pinned output
 OBSERVED_LABEL = 70  # tokens of the line above the observations
@@ -53,6 +56,8 @@ class Transcript(History):
     def __init__(self, events: Iterable[Recorded] = ()) -> None:
         super().__init__()
         self.title, self.parent = "", ""
+        self.mode: Mode = "ask"
+        self.told_mode: Mode | str = "ask"
         self.answering: ModelRole = "main"
         self.own_policy: Policy | None = None
         self.created = 0
@@ -105,6 +110,8 @@ class Transcript(History):
                 self.answering, self.own_policy = model, policy_kept(policy)
             case SessionRenamed(title=title):
                 self.title = title
+            case ModeChanged(mode=mode):
+                self.mode = mode
             case MessageQueued() | QueueChanged() as event:
                 self._line_up(recorded.seq, event)
             case TurnEnded():
@@ -142,10 +149,11 @@ class Transcript(History):
 
     def _add(self, recorded: Recorded, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
         match event:
-            case UserSpoke(queued=queued, steered=steered):
+            case UserSpoke(queued=queued, steered=steered, mode=mode):
                 self.turns += not steered
                 self.turn_open = True
                 self.queued.pop(queued, None)
+                self.told_mode = mode
             case AssistantSpoke(calls=calls, model=model):
                 self.steps += 1
                 self.last_model, self.last_answer_at = model, recorded.at
@@ -168,6 +176,8 @@ class Transcript(History):
             case Undone() | Redone():
                 self.last_compaction_at = recorded.at
         self.last_rewrite = recorded.seq
+        if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.told_mode != "ask":
+            self.told_mode = UNSURE  # the note may be among what is covered now
         if isinstance(rewrite, FoldMade):
             self._cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
         elif not isinstance(rewrite, SweepMade | FormChosen):

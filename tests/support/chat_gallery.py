@@ -276,7 +276,25 @@ def _dividers() -> list[Row]:
 def _rows_of_the_program(at: int) -> list[Row]:
     return [
         ApprovalRow(
-            "p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"
+            "p1",
+            "c8",
+            "edit_file",
+            "Change src/helix/stream.py",
+            PATCH,
+            (
+                "Change the file src/helix/stream.py",
+                "Change any file in src/helix",
+                "Change any file",
+            ),
+            "edit",
+            place="1 of 2",
+        ),
+        ApprovalRow(
+            *("p2", "c9", "run_command", "Run a command in the workspace", "git push --force origin main"),
+            ("Run: git push --force origin main",),
+            "command",
+            because="Always ask before: run commands like: git push *",
+            place="2 of 2",
         ),
         *_dividers(),
         NoticeRow(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from helix_desktop.agent.update import SubagentMoved
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetNeared,
     FoldMade,
     FormChosen,
     HandoverFailed,
@@ -25,8 +26,10 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.spending import Budget, Spending
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import Dividers
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import (
     AssistantRow,
     DividerRow,
@@ -74,6 +77,8 @@ class ChatRows:
                 rows = _ended(recorded, ended)
             case HandoverFailed() | ObservationsFailed() as failed:
                 rows = [NoticeRow(f"e{recorded.seq}", "warning", failed.what, failed.why)]
+            case BudgetNeared() as neared:
+                rows = [_neared(recorded, neared)]
             case Undone() | Redone():
                 rows = [*self._dividers.changed(after)]
             case _:
@@ -105,6 +110,10 @@ class ChatRows:
         """The row of the call whose subagent went on; None when no such call is open."""
         return self._tools.moved(moved)
 
+    def with_live(self, call_id: str, live: Live) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        return self._tools.with_live(call_id, live)
+
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""
         return self._tools.with_original(key, original)
@@ -125,7 +134,7 @@ def all_rows(log: list[Recorded]) -> tuple[ChatRows, list[Row]]:
 
 def _said(recorded: Recorded, said: UserSpoke, after: Transcript) -> UserRow:
     attached = tuple(f"{one.label} · {tokens_text(one.tokens)} tokens" for one in said.attachments)
-    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached)
+    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached, said.steered)
 
 
 def model_name(label: str, demo: bool) -> str:
@@ -133,8 +142,18 @@ def model_name(label: str, demo: bool) -> str:
     return "Offline demo model" if demo else label.partition("/")[2] or label
 
 
+def _neared(recorded: Recorded, neared: BudgetNeared) -> NoticeRow:
+    what = "Most of this session's budget is spent."
+    budget = Budget(neared.most_tokens, neared.most_cost)
+    why = f"{budget.text(Spending(neared.tokens, neared.cost))}; at the end of it the turn ends."
+    return NoticeRow(f"e{recorded.seq}", "info", what, why, actions=("set_budget",))
+
+
 def _ended(recorded: Recorded, ended: TurnEnded) -> list[Row]:
     key = f"e{recorded.seq}"
+    if ended.cause == "budget":
+        actions = ("set_budget", "continue")
+        return [NoticeRow(key, "warning", ended.what, ended.why, "Set a larger one, and continue.", actions)]
     if ended.how == "failed":
         return [NoticeRow(key, "error", ended.what, ended.why, ended.fix, ("retry",))]
     if ended.how == "interrupted":

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from helix_desktop.context.event import Event, Recorded, Undone, digests_in
+from helix_desktop.context.event import ApprovalGiven, Event, Recorded, Undone, digests_in
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.spending import Budget
@@ -123,6 +123,22 @@ def test_images_come_back_and_what_stands_for_them() -> None:
     assert [(one.digest, one.tokens) for one in said.images] == [("f" * 64, 933)]
     named = {digest for one in log for digest in digests_in(one.event)}
     assert named == {"f" * 64, "9" * 64}
+
+
+def test_what_was_approved_and_in_which_mode_comes_back() -> None:
+    """The mode is the session's, its note stands before the person's words, answers keep their words."""
+    log = [read(row) for row in FILES["v6-approvals"]]
+    transcript = Transcript(log)
+    assert (transcript.mode, transcript.told_mode) == ("plan", "plan")
+    frame = Frame(ModelInfo("openai", "gpt"), "You are an agent.")
+    said = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
+    assert said == "[Mode: plan] Only read and search from now on.\n\nRemove the old parser."
+    given = [one.event for one in log if isinstance(one.event, ApprovalGiven)]
+    assert [(one.decision, one.mode, one.words, one.saved) for one in given] == [
+        ("deny", "plan", "", ""),
+        ("session", "", "", "Run: make test"),
+        ("deny", "", "Not to main.", "Never: run: git push"),
+    ]
 
 
 def test_subagents_steering_and_what_was_spent_come_back() -> None:
