@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from helix_desktop.app.fetching import WebFetcher, resolve
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.grants import Grants
+from helix_desktop.tools.reach import Reach
 from helix_desktop.tools.sandboxes import Sandboxes
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.registry import Registry
@@ -28,8 +30,7 @@ class Tooling:
             resources_dir() / "prompts" / "tools",
             self._count,
             protected=(data.settings_file, data.workspaces_dir, data.logs_dir),
-            sandboxes=self.sandboxes,
-            granted=lambda: self.granted(identity),
+            reach=Reach(self.sandboxes, lambda: self.granted(identity), (WebFetcher(), resolve)),
         )
 
     def granted(self, identity: str) -> Grants:
