@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 
 from helix_desktop.agent.approval import Approvals, AskedInWindow, Leeway
 from helix_desktop.agent.by_hand import ByHand
 from helix_desktop.agent.compactor import Compactor
+from helix_desktop.agent.delegate import Delegate, WithoutDelegate
 from helix_desktop.agent.engine import Engine
 from helix_desktop.agent.extractor import Extractor
 from helix_desktop.agent.forms import Forms
@@ -17,10 +18,12 @@ from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import IntakeQuestion
 from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
+from helix_desktop.agent.purse import MeteredSettings, Purse
+from helix_desktop.agent.queue import Queue
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
-from helix_desktop.agent.subagent import Nursery, Subagents, WithoutDelegate
+from helix_desktop.agent.subagent import Nursery, Subagents
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.trust import Trust, TrustedTools, demand
@@ -33,7 +36,7 @@ from helix_desktop.context.event import (
     SessionRenamed,
     TurnEnded,
 )
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.message import ModelInfo, ToolSpec
 from helix_desktop.context.prompt import without_versions
 from helix_desktop.context.signs import whole
 from helix_desktop.context.tool import ApprovalAsk, Decision, Mode, Reply
@@ -43,7 +46,8 @@ class Parts:
     """What the conversations of one workspace share.
 
     `prompts` holds what models are told, by name and without their version lines; `versions` what events call
-    each. `trusted` says whether the person trusts the workspace's folder.
+    each. `trusted` says whether the person trusts the workspace's folder, `delegate`, set before the first
+    conversation, is the tool that starts subagents, as the model is told of it.
     """
 
     def __init__(
@@ -60,15 +64,21 @@ class Parts:
         self.store, self.counter, self.clock = store, counter, clock
         self.tools: Tools = TrustedTools(tools, trusted)
         self.trusted = trusted
+        self.delegate: ToolSpec | None = None
         self.permissions = permissions
         self.prompts, self.versions = without_versions(prompts)
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
 
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model is told that it can do."""
+        return (*self.tools.specs, *([self.delegate] if self.delegate else []))
+
     def for_subagents(self) -> Parts:
         """The same without the tool that starts subagents; their model is also told the prompt `subagent`."""
         twin = copy(self)
-        twin.tools = WithoutDelegate(self.tools)
+        twin.tools, twin.delegate = WithoutDelegate(self.tools), None
         told = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
         twin.prompts = {**self.prompts, "system": "\n\n".join(told)}
         return twin
@@ -86,12 +96,18 @@ class Conversation(ByHand):
         nursery: Nursery | None = None,
         leeway: Leeway | None = None,
         led: bool = False,
+        above: Callable[[], Purse | None] = lambda: None,
     ) -> None:
-        """Without a nursery the conversation can start no subagents; `led` by another's leeway it is one."""
+        """Without a nursery it can start no subagents.
+
+        `led` by another's leeway it is a subagent's, and `above` gives the purse that pays for it.
+        """
         self.leeway = leeway or Leeway()
         self._led = led
         self.subagents = Subagents(session, scope, nursery)
         self._scope, self._parts = scope, parts
+        self.purse = Purse(session, settings, above)
+        settings = MeteredSettings(settings, self.purse)
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         counter, clock = parts.counter, parts.clock
@@ -99,7 +115,10 @@ class Conversation(ByHand):
         question = IntakeQuestion(session, counter, clock, parts.prompts["intake"], settings)
         gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
         approvals = Approvals(parts.permissions, parts.approver, self.leeway, parts.asked.reconsider)
-        runner = ToolRunner(session, parts.tools, approvals, counter, clock, gate)
+        tools = parts.tools
+        if parts.delegate is not None:
+            tools = Delegate(tools, parts.delegate, self.subagents)
+        runner = ToolRunner(session, tools, approvals, counter, clock, gate)
         self.calls = runner.running
         compactor = Compactor(
             session, counter, clock, parts.prompts["handover"], settings, parts.versions["handover"]
@@ -107,10 +126,11 @@ class Conversation(ByHand):
         upkeep = Upkeep(session, counter, clock, settings)
         forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
         observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
-        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings)
+        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings, self.purse)
         super().__init__(session, steward, compactor, forms, settings)
+        self.queue = Queue(session)
         self._engine = Engine(
-            session, runner, steward, counter, clock, settings, mode=lambda: self.leeway.mode
+            *(session, runner, steward, counter, clock, settings, self.purse), mode=lambda: self.leeway.mode
         )
 
     @property
@@ -133,14 +153,15 @@ class Conversation(ByHand):
         """What has arrived of the answer under way."""
         return self._engine.partial
 
-    async def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Begin a turn; while one runs, keep the message for after it. Nothing typed is dropped.
+    async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
+        """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
 
-        Raises StoreError when the waiting message could not be kept, WorkspaceUntrusted.
+        Nothing typed is dropped. Raises StoreError when the waiting message could not be kept,
+        WorkspaceUntrusted.
         """
         demand(self._parts.trusted)
         if self.running or self.session.transcript.queued:
-            await self.session.record(MessageQueued(whole(text), tuple(attachments)))
+            await self.session.record(MessageQueued(whole(text), tuple(attachments), steer))
             self.resume()
             return
         self._begin(text, attachments)
@@ -154,6 +175,7 @@ class Conversation(ByHand):
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
         opened = self._engine.opened = asyncio.Event()  # its own: the former turn's end may come after this
+        self.queue.leaving = queued
         work = self._run(whole(text), attachments, queued)
         self._turn = self._scope.start(work, f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: opened.set())
@@ -173,6 +195,11 @@ class Conversation(ByHand):
         if waiting and not self.running and self._parts.trusted():
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
+
+    def go_on(self, text: str) -> None:
+        """Begin a turn before what waits, unless one runs: to go on with one that was cut off."""
+        if not self.running:
+            self._begin(text)
 
     async def stop(self) -> None:
         """Stop the running turn as soon as the person's words are on record, and its subagents.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from helix_desktop.agent.pictures import Pictured
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.trust import TrustedModel
+from helix_desktop.context.message import ToolSpec
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.window import Frame
 
@@ -45,14 +46,15 @@ class Terms:
         Whatever the provider has cached of a session is void then: the tools stand before everything else.
         """
         async with self._framing:
-            if self._frame is not None and self._frame.tools != self._parts.tools.specs:
+            if self._frame is not None and self._frame.tools != self._parts.specs:
                 await self._use(self.model)
 
     async def _use(self, model: Model) -> None:
-        system, tools = self._parts.prompts["system"], self._parts.tools.specs
-        schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
-        counts = await self._parts.counter.count([system, schemas])
-        self.model, self._frame = model, Frame(model.info, system, tools, *counts)
+        system, tools = self._parts.prompts["system"], self._parts.specs
+        far = [spec for spec in tools if spec.over_mcp]
+        counts = await self._parts.counter.count([system, _schemas(tools), *([_schemas(far)] if far else [])])
+        self.model = model
+        self._frame = Frame(model.info, system, tools, counts[0], counts[1], mcp_tokens=sum(counts[2:]))
         self._roles = Roles(Pictured(TrustedModel(model, self._parts.trusted), self._parts.store))
 
     @property
@@ -73,3 +75,7 @@ class Terms:
         if self._scaled is None or self._scaled[0] is not policy or self._scaled[1] != window:
             self._scaled = (policy, window, policy.scaled(window))
         return self._scaled[2]
+
+
+def _schemas(tools: Sequence[ToolSpec]) -> str:
+    return json.dumps([msgspec.to_builtins(spec) for spec in tools])

@@ -149,5 +149,6 @@ def _crashed(call: ToolCall, error: Exception) -> ToolResult:
 
 
 def _failed(error: HelixError) -> ToolResult:
-    subagent = error.session if isinstance(error, SubagentFailed) else ""
-    return ToolResult(str(error).encode(), ok=False, subagent=subagent)
+    if isinstance(error, SubagentFailed):
+        return ToolResult(str(error).encode(), False, subagent=error.session, delegated=error.delegated)
+    return ToolResult(str(error).encode(), ok=False)

@@ -10,11 +10,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
+from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
+from helix_desktop.app.mcp_servers import McpServers
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
 from helix_desktop.app.tooling import Tooling
@@ -23,13 +26,17 @@ from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.context.message import ToolSpec
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
+from helix_desktop.workspaces.acting import Acting, acting_in
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
@@ -64,6 +71,7 @@ class Desk:
         self.counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self.tooling = Tooling(data, self.registry, self.counter.count)
+        self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -80,35 +88,43 @@ class Desk:
         """The rooms that are open, by workspace."""
         return self._rooms
 
-    async def room(self, identity: str, reading: bool = False) -> Room:
+    async def room(self, identity: str, reading: bool = False, told: Progress = silent) -> Room:
         """The open room of a workspace; `reading` opens one whose folder is gone, without tools.
 
+        `told` hears how far it is when a damaged store is mended, on another thread.
         Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
         """
         async with self._locks.setdefault(identity, asyncio.Lock()):
             if identity not in self._rooms:
-                self._rooms[identity] = await self._open(identity, reading)
+                self._rooms[identity] = await self._open(identity, reading, told)
             return self._rooms[identity]
 
-    async def _open(self, identity: str, reading: bool) -> Room:
+    async def _open(self, identity: str, reading: bool, told: Progress) -> Room:
         record = self.registry.get(identity)
         root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
         model = await self.models.named(record.model)
-        store = await self._open_store(self.registry.store_folder(identity), identity, now_ms)
+        folder = self.registry.store_folder(identity)
+        store = await self._open_store(folder, identity, now_ms, told=told)
+        tools = self._tools(identity, root, store) if root else None
         parts = Parts(
             store=store,
-            tools=self.tooling.box(identity, root, store) if root else NoTools(),
+            tools=tools or NoTools(),
             counter=self.counter,
             permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
             clock=now_ms,
             prompts=prompts(),
             approver=self._approver,
+            trusted=lambda: self.registry.get(identity).trusted,
         )
+        parts.delegate = _delegate() if root else None
         self._stores[identity] = store
         room = Room(identity, parts, policy, model, reading)
+        if tools:
+            tools.listen(room.retool)
         if isinstance(store, SharedStore):
             store.reserve(lambda session: any(one.session.id == session for one in room.conversations))
+            store.hear_guests(room.changed_outside)
         return room
 
     @asynccontextmanager
@@ -129,6 +145,13 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
+    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
+        """Our own tools, then those of the workspace's MCP servers."""
+        hub = self.servers.open(identity, root)
+        tools = Toolset(self.tooling.box(identity, root, store), hub)
+        hub.changed = tools.refresh
+        return tools
+
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""
         model = await self.models.named(label)
@@ -145,6 +168,14 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+
+    async def acting(self, identity: str) -> tuple[Acting, ...]:
+        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
+        return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
+
+    async def sandbox(self) -> str:
+        """The sandbox in which commands run, by name; empty where there is none."""
+        return ""
 
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""
@@ -180,17 +211,24 @@ class Desk:
         room = self._rooms.pop(identity, None)
         if room is not None:
             await room.close()
+        await self.servers.shut(identity)
 
     async def close(self) -> None:
         """End everything, in every room, and close the models' connections."""
         for identity in tuple(self._rooms):
             await self.close_room(identity)
+        await self.servers.close()
         try:
             await self._settings_file.settle()
         except HelixError as error:  # nobody can be told any more, and closing must go on
             log.warning("settings were not kept: %s", error)
         await self.models.close()
         self.secrets.close()
+
+
+def _delegate() -> ToolSpec:
+    text = (resources_dir() / "prompts" / "tools" / f"{DELEGATE}.md").read_text(encoding="utf-8")
+    return delegate_spec(*describe(text))
 
 
 def _folder(record: WorkspaceRecord) -> Path:

@@ -16,10 +16,13 @@ HelixError
 │   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
 ├── ToolError                                               told to the agent as the tool's answer
 │   └── SubagentFailed
+├── BudgetSpent                                             what a session may spend is spent
 └── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
 """
 
 from __future__ import annotations
+
+from helix_desktop.context.tool import Delegated
 
 
 class HelixError(Exception):
@@ -147,11 +150,17 @@ class ToolError(HelixError):
 
 
 class SubagentFailed(ToolError):
-    """A subagent could not do its task; `session` is where its log is."""
+    """A subagent could not do its task; `session` is where its log is, `delegated` what it took."""
 
-    def __init__(self, what: str, session: str, why: str = "", fix: str = "") -> None:
+    def __init__(
+        self, what: str, session: str, why: str = "", fix: str = "", delegated: Delegated | None = None
+    ) -> None:
         super().__init__(what, why, fix)
-        self.session = session
+        self.session, self.delegated = session, delegated
+
+
+class BudgetSpent(HelixError):
+    """A session has spent what it may; no model is called any more until the person allows more."""
 
 
 class RequestInvalid(HelixError):

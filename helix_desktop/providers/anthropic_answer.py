@@ -25,6 +25,9 @@ _STOPS: Mapping[str, Stop] = {
 _FIELD_OF = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 """What a delta adds to its block; `input_json_delta` is gathered apart."""
 
+_IDLE = ("ping", "message_start")
+"""Events that carry nothing of an answer."""
+
 _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
@@ -56,7 +59,7 @@ class Assembly:
     def add(self, chunk: Mapping[str, Any]) -> list[Piece]:
         """Take one event in; gives what it adds for a reader."""
         kind = chunk.get("type")
-        self.progress += kind != "ping"
+        self.progress += kind not in _IDLE
         match kind:
             case "message_start":
                 self._count(_object(chunk, "message").get("usage"))

@@ -189,7 +189,7 @@ class _Patience:
         except TimeoutError:
             if self._assembly.complete:
                 return None
-            raise HttpFault("stalled", f"nothing of the answer came for {self._stall_s:.0f} s") from None
+            raise HttpFault("idle", f"nothing of an answer for {self._stall_s:.0f} s") from None
 
     def _left_s(self) -> float:
         if self._assembly.settled:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
 from helix_desktop.config.settings import Provider, Settings
-from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.forgetting import Finds, Wanted
+from helix_desktop.context.mcp_pasted import Draft
+from helix_desktop.context.mcp_report import ServerReport
+from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -45,6 +48,14 @@ class Carrier(Protocol):
         """Merge a file into a workspace. Raises HelixError."""
         ...
 
+    async def back_up(self, identity: str, folder: Path, progress: Progress) -> Exported:
+        """Write a workspace to a new file in a folder. Raises HelixError."""
+        ...
+
+    def stored(self) -> list[WorkspaceRecord]:
+        """The workspaces in which anything was ever stored."""
+        ...
+
 
 class Forgetting(Protocol):
     """Removes a secret from a workspace and from all that is kept beside its store."""
@@ -55,6 +66,54 @@ class Forgetting(Protocol):
 
     async def carry_out(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
         """Remove it; what was changed. Raises HelixError."""
+        ...
+
+
+class McpServers(Protocol):
+    """The MCP servers of workspaces. Changes hold at once; all may raise HelixError."""
+
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Hear of the workspace whose servers have changed. Call the returned function to stop."""
+        ...
+
+    def begin(self, identity: str) -> None:
+        """Start the servers of an open workspace, beside everything else."""
+        ...
+
+    async def reports(self, identity: str) -> tuple[ServerReport, ...]:
+        """How the servers of a workspace are doing, in order."""
+        ...
+
+    async def add(self, identity: str, drafts: Sequence[Draft]) -> None:
+        """Add servers and start them."""
+        ...
+
+    async def change(self, identity: str, name: str, draft: Draft) -> None:
+        """Change a server and start it so; secrets left empty stay."""
+        ...
+
+    async def agree(self, identity: str, name: str, fingerprint: str) -> None:
+        """Let a server start as the person has just seen it."""
+        ...
+
+    async def switch(self, identity: str, name: str, on: bool) -> None:
+        """Switch a server on or off."""
+        ...
+
+    async def switch_tools(self, identity: str, name: str, off: Sequence[str]) -> None:
+        """Say which tools of a server are not told."""
+        ...
+
+    async def restart(self, identity: str, name: str) -> None:
+        """Start a server anew."""
+        ...
+
+    async def remove(self, identity: str, name: str) -> Callable[[], Awaitable[None]]:
+        """Remove a server; the returned function brings it back."""
+        ...
+
+    async def test(self, identity: str, name: str, draft: Draft) -> ServerReport:
+        """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
         ...
 
 
@@ -69,6 +128,11 @@ class Desk(Protocol):
     @property
     def carrier(self) -> Carrier:
         """Exports and imports."""
+        ...
+
+    @property
+    def servers(self) -> McpServers:
+        """The workspaces' MCP servers."""
         ...
 
     @property
@@ -91,7 +155,7 @@ class Desk(Protocol):
         """The workspaces that are open."""
         ...
 
-    async def room(self, identity: str, reading: bool = False) -> Room:
+    async def room(self, identity: str, reading: bool = False, told: Progress = silent) -> Room:
         """Open a workspace, once; `reading`: although its folder is gone. Raises HelixError."""
         ...
 
@@ -105,6 +169,14 @@ class Desk(Protocol):
 
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
+        ...
+
+    async def acting(self, identity: str) -> Sequence[Acting]:
+        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
+        ...
+
+    async def sandbox(self) -> str:
+        """The sandbox in which commands run, by name; empty where there is none."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

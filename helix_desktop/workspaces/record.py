@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.context.mcp_server import ServerEntry
 from helix_desktop.context.tool import Rule
 
 
@@ -12,9 +13,11 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is PROVIDER/NAME (empty: the app's default); `listed` is false once it was removed from the list,
     which keeps its data. `added` is in milliseconds since 1970. `demo` marks the guided demo's own copy.
+    `trusted` says that the person knows what is in the folder: until then nothing runs and nothing is sent.
     `sandbox` holds commands back where the system can, `network` lets them use the network all the same, and
     `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
+    `servers` are its MCP servers, each with the fingerprint that the person agreed to.
     """
 
     id: str
@@ -28,6 +31,8 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     quota: int = 0
     unused_ms: int = 0
+    trusted: bool = True  # records older than the field: what they let run, they let run
     sandbox: bool = True
     network: bool = False
     fetch: bool = False
+    servers: tuple[ServerEntry, ...] = ()

@@ -159,6 +159,8 @@ class GatedStore(MemoryStore):
 class Rig:
     """A room with one conversation, and everything it told."""
 
+    delegate: ToolSpec | None = None
+
     def __init__(
         self,
         model: ScriptedModel,
@@ -181,6 +183,7 @@ class Rig:
             *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
             trusted=lambda: self.trusted,
         )
+        parts.delegate = self.delegate
         room = Room("w", parts, policy, self.model)
         room.listen(lambda _, update: self.updates.append(update))
         return room

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from helix_desktop.context.message import ModelInfo
@@ -18,6 +18,22 @@ from tests.support.chat_server import ChatServer
 from tests.support.wires import AnthropicWire, ChatWire, ResponsesWire, Wire
 
 Speaker = OpenAIChat | OpenAIResponses | Anthropic
+
+
+@dataclass
+class Naps:
+    """Sleeps that take no time, and how long each would have been."""
+
+    taken: list[float] = field(default_factory=list)
+
+    @property
+    def retries(self) -> Retries:
+        """Retries that sleep like this, without chance."""
+        return Retries(sleep=self.sleep, chance=lambda: 0.0)
+
+    async def sleep(self, seconds: float) -> None:
+        """Take a note instead of sleeping."""
+        self.taken.append(seconds)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from helix_desktop.ui.chat.card_sheets import ApprovalSheet, DividerSheet, NoticeSheet
+from helix_desktop.ui.chat.approval_sheet import ApprovalSheet
+from helix_desktop.ui.chat.card_sheets import DividerSheet, NoticeSheet
 from helix_desktop.ui.chat.highlight import Highlighter
 from helix_desktop.ui.chat.look import Look
 from helix_desktop.ui.chat.message_sheets import AssistantSheet, UserSheet
@@ -102,6 +103,17 @@ class Sheets:
     def toggle(self, key: str, fold: str) -> None:
         """Open or close a fold of a row."""
         self._opened[key] = self._opened.get(key, frozenset()) ^ {fold}
+
+    def choose(self, key: str, group: str, name: str) -> None:
+        """Choose one of a group in a row, in the place of the one that was chosen."""
+        others = {one for one in self._opened.get(key, ()) if not one.startswith(f"{group}:")}
+        self._opened[key] = frozenset({*others, f"{group}:{name}"})
+
+    def chosen(self, key: str, group: str) -> str:
+        """Which of a group is chosen in a row; empty while nobody chose."""
+        begin = f"{group}:"
+        opened = self._opened.get(key, frozenset())
+        return next((one.removeprefix(begin) for one in opened if one.startswith(begin)), "")
 
     def gap(self, index: int) -> float:
         """Room above a row, pixels."""

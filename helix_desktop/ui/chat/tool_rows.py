@@ -6,17 +6,26 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from helix_desktop.context.event import AssistantSpoke, Form, FormChosen, Recorded, ToolAnswered
+from helix_desktop.agent.update import SubagentMoved
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Form,
+    FormChosen,
+    Recorded,
+    SubagentStarted,
+    ToolAnswered,
+)
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.todo import TODO, items_in
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.ui.chat.errand import Errand
 from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import Badge, Chooser, Ends, Original, ToolRow, ToolState
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.standing import Standings
 
 HEAD_LINES, TAIL_LINES = 14, 6
-_TARGET_NAMES = ("path", "command", "pattern", "hash", "query")
+_TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task")
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
 
@@ -62,9 +71,10 @@ class ToolRows:
         if answer.recalled:
             self._recalled.add(recorded.seq)
         failed: ToolState = "ok" if answer.ok else "failed"
+        told = self._rows[key].target
         row = replace(
             self._rows[key],
-            target=answer.target or self._rows[key].target,
+            target=told if answer.subagent and told else answer.target or told,
             state=_OUTCOMES.get(answer.outcome, failed),
             size=answer.size,
             duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
@@ -73,10 +83,29 @@ class ToolRows:
             answer=recorded.seq,
             choosing=False,
             subagent=answer.subagent,
+            errand=_errand(answer),
             live=None,
         )
         self._rows[key] = self._standing(_shown(row, answer, after), Standings(after))
         return self._rows[key]
+
+    def started(self, event: SubagentStarted) -> ToolRow | None:
+        """The row of a call that has its subagent now; None when no such call is known."""
+        key = self._keys.get(event.call_id)
+        if key is None:
+            return None
+        row = self._rows[key]
+        self._rows[key] = replace(row, subagent=event.session, target=event.title or row.target)
+        return self._rows[key]
+
+    def moved(self, moved: SubagentMoved) -> ToolRow | None:
+        """The row of the call whose subagent went on; None when there is none, or it has its answer."""
+        key = self._keys.get(moved.call)
+        row = self._rows[key] if key is not None else None
+        if row is None or row.answer or row.subagent != moved.child:
+            return None
+        self._rows[row.key] = replace(row, errand=Errand.moving(moved))
+        return self._rows[row.key]
 
     def held(self, answer: ToolAnswered) -> ToolRow | None:
         """The row of a call whose output is there, its form being chosen; None when it is not known."""
@@ -136,6 +165,13 @@ class ToolRows:
             return None
         self._rows[key] = replace(row, original=original)
         return self._rows[key]
+
+
+def _errand(answer: ToolAnswered) -> Errand | None:
+    """What an answer says of the subagent that gave it, or was to give it."""
+    if answer.delegated is not None:
+        return Errand.ended(answer.delegated, answer.duration_ms)
+    return Errand("interrupted") if answer.subagent and answer.outcome == "interrupted" else None
 
 
 def _shown(row: ToolRow, answer: ToolAnswered, after: Transcript) -> ToolRow:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.context.digest import size_text
+from helix_desktop.ui.chat.errand_strip import ErrandStrip
 from helix_desktop.ui.chat.live_strip import LiveStrip
 from helix_desktop.ui.chat.look import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.paint import (
@@ -55,6 +56,7 @@ _ICONS = (
     ("fetch", "globe"),
     ("web", "globe"),
     ("agent", "bot"),
+    ("delegate", "bot"),
     ("todo", "list"),
 )
 _STATE_ICONS: dict[ToolState, str] = {
@@ -96,8 +98,10 @@ def tool_icon(tool: str) -> str:
 def figures(row: ToolRow) -> str:
     """Lines, time, exit code and tokens of a call, as one line of words.
 
-    Of an output that is shown in part: its size, and the tokens of that part.
+    Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
     """
+    if row.errand is not None:
+        return ""
     parts = []
     if row.form != "full" or row.choosing:
         parts.append(size_text(row.size))
@@ -142,6 +146,7 @@ class ToolSheet(Sheet):
         running = row.state == "running"
         self._live = LiveStrip(row.live, self._about, self.look) if row.live and running else None
         self._can_open = bool(row.head or row.tail or row.digest)
+        self._strip = ErrandStrip(row.errand, self._target, self.look) if row.subagent else None
         self._body: ToolBody | None = None
         if "card" in setting.opened and self._can_open:
             self._body = ToolBody(row, self.look, studio)
@@ -161,7 +166,8 @@ class ToolSheet(Sheet):
         beside = sum(chip_width(look, one.text, one.style) + look.px(8) for one in chips) + wide
         state = chip_width(look, STATE_WORDS[self._tool.state], self._state_style()) + look.px(8)
         title = width - look.px(38 + 12) - ends - state - beside
-        two = bool(chips or words) and (width < look.px(_NARROW) or title < look.px(_TITLE))
+        cramped = width < look.px(_NARROW) and self._strip is None
+        two = bool(chips or words) and (cramped or title < look.px(_TITLE))
         self._bar = look.px(_LINE + (_SECOND if two else 0))
         self._items = []
         self.hots = [self._opener(width)] if self._can_open else []
@@ -186,8 +192,11 @@ class ToolSheet(Sheet):
         if has_menu(self._tool):
             self.hots.append(self._dots(width))
         self._top = self._bar
+        if self._strip is not None:
+            self._top = self._strip.arrange(self._top, width)
+            self.hots += self._strip.hots
         if self._live is not None:
-            self._top = self._live.arrange(self._bar, width)
+            self._top = self._live.arrange(self._top, width)
             self.hots += self._live.hots
         if self._body is None:
             return self._top
@@ -272,9 +281,12 @@ class ToolSheet(Sheet):
             self._body.paint(painter, paint)
         if paint.hovered == "open:card":
             inner = QRectF(1, 1, self.width - 2, self._bar - 2)
-            top_box(painter, inner, look.color(theme.raised), 9) if self._body is not None else box(
-                painter, inner, look.color(theme.raised), None, 9
+            whole = self._body is None and self._strip is None and self._live is None
+            box(painter, inner, look.color(theme.raised), None, 9) if whole else top_box(
+                painter, inner, look.color(theme.raised), 9
             )
+        if self._strip is not None:
+            self._strip.paint(painter, paint)
         if self._live is not None:
             self._live.paint(painter, paint)
         side, line = look.px(15), look.px(_LINE)

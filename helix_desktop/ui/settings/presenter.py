@@ -6,30 +6,28 @@ import asyncio
 import platform
 import re
 from collections.abc import Callable, Coroutine
-from datetime import datetime
 from typing import Any
 
 import msgspec
 from PySide6.QtCore import QObject, qVersion
 
 from helix_desktop import __version__
-from helix_desktop.agent.room import Room
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import ApprovalGiven
 from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.settings.moving import DataMoving
+from helix_desktop.ui.settings.permissions import PermissionsPresenter
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.rows import (
     AboutInfo,
     CheckLine,
     KeyPlace,
-    PermissionRow,
     ProviderForm,
     ProviderStatus,
     provider_faults,
@@ -37,7 +35,6 @@ from helix_desktop.ui.settings.rows import (
 from helix_desktop.ui.shell import Shell
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.widgets import retint
-from helix_desktop.workspaces.registry import SavedRules
 
 DEMO = "demo"
 _NAMELESS = "server"
@@ -63,6 +60,10 @@ class SettingsPresenter(QObject):
         self._intents = Intents(intents.scope, self._tell)
         self.dialog = SettingsDialog(window)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
+        self._permissions = PermissionsPresenter(
+            self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
+        )
+        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self.moving = DataMoving(self.dialog, window, intents, desk)
         self._changing = asyncio.Lock()
         self._connect(intents)
@@ -101,7 +102,6 @@ class SettingsPresenter(QObject):
             lambda name: self._change_policy({"profile": name}, anew=True)
         )
         self.dialog.policy.changed.connect(self._change_policy)
-        self.dialog.permissions.revoke_requested.connect(self._revoke)
         self._appearance.changed.connect(lambda theme: retint(self.dialog, theme))
         self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
 
@@ -145,6 +145,8 @@ class SettingsPresenter(QObject):
         )
         await self._show_providers()
         await self._data.show()
+        await self._permissions.show()
+        await self._mcp.show()
 
     def _show_workspace(self) -> None:
         room = self._desk.rooms.get(self._shell.active)
@@ -152,12 +154,6 @@ class SettingsPresenter(QObject):
             return
         record = self._desk.registry.get(room.id)
         self.dialog.policy.show_policy(policy_form(record.name, room.policy))
-        used = _last_uses(room)
-        rules = [
-            PermissionRow(rule.text, rule.text, _when(rule.saved), used.get(rule.text, ""))
-            for rule in record.rules
-        ]
-        self.dialog.permissions.show_rules(record.name, rules)
 
     async def _show_providers(self) -> None:
         forms, states = [_DEMO_FORM], [ProviderStatus(DEMO, self._in_use(DEMO), "none", "")]
@@ -288,23 +284,6 @@ class SettingsPresenter(QObject):
         self._show_workspace()
         self._shell.work.refresh_soon()
 
-    def _revoke(self, text: str) -> None:
-        rules = SavedRules(self._desk.registry, self._shell.active)
-        for rule in rules.rules():
-            if rule.text == text:
-                rules.revoke(rule)
-        self._show_workspace()
-
-
-def _last_uses(room: Room) -> dict[str, str]:
-    """When each rule last answered for the person, in the sessions that are open."""
-    uses: dict[str, int] = {}
-    for conversation in room.conversations:
-        for one in conversation.session.log:
-            if isinstance(one.event, ApprovalGiven) and one.event.rule:
-                uses[one.event.rule] = max(one.at, uses.get(one.event.rule, 0))
-    return {rule: _when(at) for rule, at in uses.items()}
-
 
 def _form(provider: Provider) -> ProviderForm:
     info = provider.info() if provider.models or provider.default_model else None
@@ -326,10 +305,3 @@ def _provider(form: ProviderForm) -> Provider:
     if model:
         models = (ModelEntry(name=model, window=form.window, reserve=form.reserve, images=form.images),)
     return Provider(name=name, base_url=form.base_url.strip(), models=models, default_model=model)
-
-
-def _when(saved: int) -> str:
-    if not saved:
-        return "earlier"
-    moment = datetime.fromtimestamp(saved / 1000)
-    return f"{moment.day} {moment:%b %Y, %H:%M}"
