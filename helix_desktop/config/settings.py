@@ -94,6 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for all workspaces.
 
     `text_size` is that of ordinary words, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
+    `notify`: whether the person is told of questions and of long turns' ends while they look elsewhere.
     `recent` are the ids of workspaces, last opened first.
     """
 
@@ -103,6 +104,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     recent: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()
+    notify: bool = True
 
     def provider(self, name: str) -> Provider | None:
         """The provider of that name."""

@@ -15,7 +15,7 @@ from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
 from helix_desktop.workspaces.acting import Acting
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
 
@@ -175,8 +175,16 @@ class Desk(Protocol):
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
         ...
 
-    async def sandbox(self) -> str:
-        """The sandbox in which commands run, by name; empty where there is none."""
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        ...
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on."""
+        ...
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

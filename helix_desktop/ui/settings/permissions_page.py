@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.context.tool import Effect, RuleKind
 from helix_desktop.ui.settings.form import page
+from helix_desktop.ui.settings.reach_group import ReachGroup
 from helix_desktop.ui.settings.rows import PermissionRow
 from helix_desktop.ui.widgets import (
     Badge,
@@ -66,9 +67,9 @@ class RuleForm(QWidget):
         self.kind.currentIndexChanged.connect(self._hint)
         self._wrong = label("", "error", wrap=True)
         self._wrong.hide()
-        line = row(self.effect, self.kind, self.words, self.add)
-        line.setStretch(2, 1)
-        self.setLayout(column(line, self._wrong, gap=4))
+        line = row(self.words, self.add)
+        line.setStretch(0, 1)
+        self.setLayout(column(row(self.effect, self.kind, None), line, self._wrong, gap=6))
         self._hint()
 
     def refuse(self, why: str) -> None:
@@ -98,8 +99,9 @@ class PermissionsPage(QWidget):
         self.form = RuleForm()
         self._undo = self._undo_line()
         self._trust = QVBoxLayout()
+        self.reach = ReachGroup()
         body = column(
-            self._trust, 6, self._undo, self._rules, 10,
+            self._trust, 6, self.reach, 14, label("Rules", "strong"), self._undo, self._rules, 10,
             label("Write a rule", "strong"), self.form, label(_STRICTEST, "note", wrap=True), gap=8,
         )  # fmt: skip
         whole, self._lead = page("Permissions", " ", body)

@@ -98,6 +98,7 @@ class SettingsPresenter(QObject):
         self.dialog.appearance.enter_sends_chosen.connect(
             lambda on: start(self._keep_enter(on), "enter sends")
         )
+        self.dialog.appearance.notify_chosen.connect(lambda on: start(self._keep_notify(on), "notify"))
         self.dialog.policy.profile_chosen.connect(
             lambda name: self._change_policy({"profile": name}, anew=True)
         )
@@ -131,7 +132,7 @@ class SettingsPresenter(QObject):
         self.dialog.raise_()
         settings = self._desk.settings
         self.dialog.appearance.show_appearance(
-            self._appearance.mode, self._appearance.text_px, settings.enter_sends
+            self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
         )
         self._show_workspace()
         self.dialog.about.show_about(
@@ -254,6 +255,9 @@ class SettingsPresenter(QObject):
     async def _keep_enter(self, on: bool) -> None:
         self._shell.work.composing.composer.enter_sends = on
         await self._desk.save_settings(msgspec.structs.replace(self._desk.settings, enter_sends=on))
+
+    async def _keep_notify(self, on: bool) -> None:
+        await self._desk.save_settings(msgspec.structs.replace(self._desk.settings, notify=on))
 
     async def _keep_theme(self) -> None:
         settings = msgspec.structs.replace(
