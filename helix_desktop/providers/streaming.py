@@ -28,9 +28,9 @@ END_GRACE_S = 0.2
 """Seconds to wait for the stream's end after its end marker: a connection read to its end is used again."""
 
 STALL_S = 1_200.0
-"""Seconds in which something of an answer has to come: twice what the most patient server lets a request wait.
+"""Seconds in which something of an answer has to come: twice what the most patient server (DeepSeek) takes.
 
-That is DeepSeek with ten minutes. Silence has a limit of its own (`http.Timeouts`); this one is for servers that only keep the line open.
+Silence has a limit of its own (`http.Timeouts`); this one is for servers that only keep the line open.
 """
 
 _DONE = "[DONE]"

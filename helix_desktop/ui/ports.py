@@ -16,7 +16,7 @@ from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
 from helix_desktop.context.sharing import Sharing
 from helix_desktop.workspaces.acting import Acting
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
 
@@ -203,6 +203,14 @@ class Desk(Protocol):
 
     async def acting(self, identity: str) -> Sequence[Acting]:
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
+        ...
+
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        ...
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on."""
         ...
 
     async def confines(self, identity: str) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from helix_desktop.context.mcp_server import ServerEntry
 from helix_desktop.context.tool import Rule
+
+Grant = Literal["sandbox", "network", "fetch"]
+"""What a person lets a workspace's agent have: see the fields of these names."""
 
 
 class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):

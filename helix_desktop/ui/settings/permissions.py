@@ -21,6 +21,7 @@ from helix_desktop.ui.settings.rows import PermissionRow
 from helix_desktop.ui.shell import Shell
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import retint
+from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import SavedRules
 
 
@@ -44,13 +45,13 @@ class PermissionsPresenter(QObject):
         page.revoke_requested.connect(self._revoke)
         page.undo_requested.connect(self._undo)
         page.form.written.connect(self._write)
-        page.grants.changed.connect(self._grant)
+        page.reach.changed.connect(lambda name, on: intents.start(self._grant(name, on), "grant"))
         page.trust_requested.connect(lambda wanted: intents.start(self._trust(wanted), "trust"))
 
     async def show(self) -> None:
         """Show the page as things are now; what takes counting comes a moment later."""
         self._show({})
-        await self._show_grants()
+        await self._show_reach()
         room = self._desk.rooms.get(self._shell.active)
         if room is not None and self._shown:
             try:
@@ -72,19 +73,6 @@ class PermissionsPresenter(QObject):
         self._page.show_rules(record.name, rows)
         self._page.show_revoked(self._revoked.text if self._revoked else "")
         retint(self._page, self._theme())
-
-    async def _show_grants(self) -> None:
-        identity = self._shell.active
-        if not identity:
-            return
-        confined = await self._desk.confines(identity)
-        record = self._desk.registry.get(identity)
-        self._page.grants.show_grants(record.sandbox, record.network, confined)
-
-    def _grant(self, which: str, on: bool) -> None:
-        if self._shell.active:
-            self._desk.registry.change(self._shell.active, **{which: on})
-            self._intents.start(self._show_grants(), "grants")
 
     @property
     def _talk(self) -> Conversation | None:
@@ -132,6 +120,20 @@ class PermissionsPresenter(QObject):
     async def _save(self, rule: Rule) -> None:
         await self._rules().add(rule)
         await self.show()
+
+    async def _show_reach(self) -> None:
+        identity = self._shell.active
+        if identity not in self._desk.rooms:
+            return
+        said, held = await self._desk.walls(identity)
+        if identity == self._shell.active:
+            record = self._desk.registry.get(identity)
+            on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
+            self._page.reach.show_reach(on, said, held)
+
+    async def _grant(self, name: Grant, on: bool) -> None:
+        await self._desk.grant(self._shell.active, name, on)
+        await self._show_reach()
 
     async def _trust(self, wanted: bool) -> None:
         identity = self._shell.active

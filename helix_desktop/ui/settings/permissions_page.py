@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 from helix_desktop.context.tool import Effect, RuleKind
 from helix_desktop.ui.chat.plain import reveal
 from helix_desktop.ui.settings.form import page
+from helix_desktop.ui.settings.reach_group import ReachGroup
 from helix_desktop.ui.settings.rows import PermissionRow
 from helix_desktop.ui.widgets import (
     Badge,
     Combo,
     IconLabel,
     PushButton,
-    Switch,
     card,
     column,
     empty_layout,
@@ -46,36 +46,6 @@ _STRICTEST = (
     "The strictest rule wins: never, before always ask, before allow. A rule that allows commands by their "
     "first words holds in the sandbox only."
 )
-
-
-class Grants(QWidget):
-    """What commands may reach in this workspace."""
-
-    changed = Signal(str, bool)
-    """Which of them, and whether it holds."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sandbox = Switch("Run commands in a sandbox, if there is one", on=True)
-        self.network = Switch("Let them use the network from it")
-        self._said = label("", "note", wrap=True)
-        for name, switch in (("sandbox", self.sandbox), ("network", self.network)):
-            switch.toggled.connect(lambda on, which=name: self.changed.emit(which, on))
-        self.setLayout(column(self.sandbox, self.network, self._said, gap=4))
-
-    def show_grants(self, sandbox: bool, network: bool, confined: bool) -> None:
-        """Show what holds; `confined` says whether commands really stay in the folder and off the network."""
-        for switch, on in ((self.sandbox, sandbox), (self.network, network)):
-            switch.blockSignals(True)
-            switch.setChecked(on)
-            switch.blockSignals(False)
-            switch.update()
-        self.network.setEnabled(sandbox)
-        self._said.setText(
-            "Commands are confined: they stay in the folder and off the network unless you say otherwise."
-            if confined
-            else "Commands are not confined here: rules for several commands do not hold, and mode auto asks."
-        )
 
 
 class RuleForm(QWidget):
@@ -131,11 +101,11 @@ class PermissionsPage(QWidget):
         self._rules = QVBoxLayout()
         self._rules.setSpacing(8)
         self.form = RuleForm()
-        self.grants = Grants()
         self._undo = self._undo_line()
         self._trust = QVBoxLayout()
+        self.reach = ReachGroup()
         body = column(
-            self._trust, self.grants, 6, self._undo, self._rules, 10,
+            self._trust, 6, self.reach, 14, label("Rules", "strong"), self._undo, self._rules, 10,
             label("Write a rule", "strong"), self.form, label(_STRICTEST, "note", wrap=True), gap=8,
         )  # fmt: skip
         whole, self._lead = page("Permissions", " ", body)
