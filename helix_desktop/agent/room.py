@@ -36,6 +36,7 @@ class Room(Holdings):
         self.reading = reading
         self.policy = policy
         self._parts = parts
+        self.trusted = parts.trusted  # whether something may run here, or be sent
         self._ratios: dict[str, float] = {}
         self._terms = Terms(parts, lambda: self.policy, model, self._ratios)
         self._open: dict[str, Conversation] = {}
@@ -45,11 +46,6 @@ class Room(Holdings):
     def clock(self) -> int:
         """Milliseconds since 1970."""
         return self._parts.clock()
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the person trusts the folder: only then something runs here, or is sent."""
-        return self._parts.trusted()
 
     @property
     def model(self) -> Model:

@@ -38,7 +38,6 @@ from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
-from helix_desktop.workspaces.acting import Acting, acting_in
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
@@ -183,14 +182,6 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
-
-    async def acting(self, identity: str) -> tuple[Acting, ...]:
-        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
-        return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
-
-    async def confines(self, identity: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
-        return await self.tooling.confines(identity)
 
     def cache_command(self, identity: str) -> tuple[str, ...]:
         """What another program runs to have a workspace's cache served through its pipes."""
