@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
+from functools import cached_property
 from urllib.parse import urlsplit
 
 import msgspec
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, parse_label
@@ -32,12 +34,17 @@ class Models:
         self._settings, self._secrets, self._pause_s = settings, secrets, pause_s
         self._http = Http()
 
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What is published of models."""
+        return Catalogue.load(resources_dir() / "models.toml")
+
     async def named(self, label: str) -> Model:
         """The model of a label. Raises HelixError when there is no such provider."""
         wanted = label or self._settings().model or DEMO_LABEL
         if wanted == DEMO_LABEL:
             return DemoModel(resources_dir() / "demo", self._pause_s)
-        provider, info = self._settings().find(wanted)
+        provider, info = self._settings().find(wanted, self.catalogue)
         return self._behind(provider, info, await self._key_for(provider))
 
     async def adhoc(self, label: str, base_url: str, window: int) -> Model:
@@ -50,7 +57,7 @@ class Models:
             model = await self.named(label)
             if not window or model.info.demo:
                 return model
-            provider, info = self._settings().find(label or self._settings().model)
+            provider, info = self._settings().find(label or self._settings().model, self.catalogue)
             return self._behind(provider, _sized(info, window), await self._key_for(provider))
         if not _is_address(base_url):
             raise InputUnusable(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
@@ -65,9 +72,8 @@ class Models:
             raise InputUnusable(
                 f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
             ) from error
-        return self._behind(
-            provider, _sized(provider.info(model_name), window), await self._key_for(provider)
-        )
+        info = _sized(provider.info(model_name, self.catalogue), window)
+        return self._behind(provider, info, await self._key_for(provider))
 
     async def _key_for(self, provider: Provider) -> str:
         """The kept key at the provider's own saved address, else what the environment holds."""
@@ -86,7 +92,9 @@ class Models:
 
     async def tried(self, provider: Provider, model: str, key: str = "") -> str:
         """The beginning of one short answer, streamed. Raises ModelError."""
-        asked = self._behind(provider, provider.info(model), key or await self._key_for(provider))
+        asked = self._behind(
+            provider, provider.info(model, self.catalogue), key or await self._key_for(provider)
+        )
         said = ""
         async with aclosing(asked.stream(Request((Message("user", _TRIAL),)))) as arrivals:
             async for arrival in arrivals:

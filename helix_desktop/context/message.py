@@ -60,7 +60,11 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them."""
+    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them.
+
+    `output` is its largest answer. Prices are US dollars per million tokens, `price_cached` of input that
+    the provider had cached. 0: not known.
+    """
 
     provider: str
     name: str
@@ -68,6 +72,10 @@ class ModelInfo(msgspec.Struct, frozen=True):
     reserve: int = 4_096
     demo: bool = False
     images: bool = False
+    output: int = 0
+    price_in: float = 0.0
+    price_cached: float = 0.0
+    price_out: float = 0.0
 
     @property
     def label(self) -> str:
