@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from helix_desktop.agent.ports import Approver, Permissions
+from helix_desktop.context.permission import covers
 from helix_desktop.context.tool import ApprovalAsk, Decision
 
 
@@ -17,7 +18,7 @@ class Approvals:
     async def decide(self, session: str, ask: ApprovalAsk) -> tuple[Decision, str]:
         """The decision, and the text of the saved rule that made it (empty: the person did)."""
         for rule in self._permissions.rules():
-            if rule.covers(ask):
+            if covers(rule, ask):
                 return "always", rule.text
         decision = await self._approver.decide(session, ask)
         if decision == "always":

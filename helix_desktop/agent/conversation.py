@@ -90,6 +90,7 @@ class Conversation(ByHand):
         gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
         approvals = Approvals(parts.permissions, parts.approver)
         runner = ToolRunner(session, parts.tools, approvals, counter, clock, gate)
+        self.calls = runner.running
         compactor = Compactor(
             session, counter, clock, parts.prompts["handover"], settings, parts.versions["handover"]
         )

@@ -23,7 +23,7 @@ from helix_desktop.context.event import Recorded
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, Decision, Rule, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Decision, Progress, Rule, ToolResult, unheard
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
@@ -276,8 +276,11 @@ class Tools(Protocol):
         """
         ...
 
-    async def run(self, call: ToolCall) -> ToolResult:
-        """Run a call. Raises ToolError with what the agent is told. Cancelling ends what was started."""
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+
+        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        """
         ...
 
 

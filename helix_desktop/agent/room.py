@@ -64,6 +64,10 @@ class Room:
         """Let another model answer from the next step on; subagents go on with the one they began with."""
         await self._terms.use(model)
 
+    async def retool(self) -> None:
+        """Let the model know of changed tools from the next step on; subagents keep those they began with."""
+        await self._terms.retool()
+
     async def sessions(self, parent: str = "") -> list[SessionSummary]:
         """All sessions that a person began, or the subagents of one, last used first."""
         return [one for one in await self.store.sessions() if one.parent == parent]

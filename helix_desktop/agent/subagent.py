@@ -32,7 +32,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.message import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.tool import ApprovalAsk, Decision, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Decision, Progress, ToolResult, unheard
 
 DELEGATE = "delegate"
 """The name of the tool that starts subagents; they themselves have no tool of that name."""
@@ -283,10 +283,10 @@ class WithoutDelegate:
         _refuse(call)
         return await self._tools.approval(call)
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """Run a call. Raises ToolError."""
         _refuse(call)
-        return await self._tools.run(call)
+        return await self._tools.run(call, told)
 
 
 def _refuse(call: ToolCall) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 
@@ -30,9 +31,23 @@ class Terms:
         self._frame: Frame | None = None
         self._roles = Roles(model)
         self._scaled: tuple[Policy, int, Policy] | None = None
+        self._framing = asyncio.Lock()
 
     async def use(self, model: Model) -> None:
         """Let a model answer from the next step on; needed once before the first."""
+        async with self._framing:
+            await self._use(model)
+
+    async def retool(self) -> None:
+        """Tell the model of the tools as they are now, from the next step on; nothing if they are the same.
+
+        Whatever the provider has cached of a session is void then: the tools stand before everything else.
+        """
+        async with self._framing:
+            if self._frame is not None and self._frame.tools != self._parts.tools.specs:
+                await self._use(self.model)
+
+    async def _use(self, model: Model) -> None:
         system, tools = self._parts.prompts["system"], self._parts.tools.specs
         schemas = json.dumps([msgspec.to_builtins(spec) for spec in tools])
         counts = await self._parts.counter.count([system, schemas])

@@ -13,8 +13,9 @@ from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import Waiting
 from helix_desktop.agent.ports import Clock, Counter, Tools
+from helix_desktop.agent.running_calls import RunningCalls
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.update import CallStarted, CallWaiting
+from helix_desktop.agent.update import CallProgress, CallStarted, CallWaiting
 from helix_desktop.context.errors import HelixError, SubagentFailed
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
 from helix_desktop.context.forgetting import mark_of
@@ -45,6 +46,7 @@ class ToolRunner:
         self._counter, self._clock, self._gate = counter, clock, gate
         self._intake = Intake(counter)
         self._one_by_one = asyncio.Lock()
+        self.running = RunningCalls(clock)
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
@@ -92,8 +94,14 @@ class ToolRunner:
     async def _run(self, call: ToolCall, held: list[Waiting]) -> None:
         self._session.publish(CallStarted(call))
         began = self._clock()
+        running = self.running.begin(call)
+
+        def told(text: str) -> None:
+            running.hear(text)
+            self._session.publish(CallProgress(call.id, text))
+
         try:
-            result = await self._tools.run(call)
+            result = await self.running.run(running, self._tools.run(call, told))
         except HelixError as error:
             result = _failed(error)
         except Exception as error:

@@ -48,6 +48,13 @@ class CallStarted(msgspec.Struct, frozen=True):
     call: ToolCall
 
 
+class CallProgress(msgspec.Struct, frozen=True):
+    """A piece of what a running call puts out."""
+
+    call_id: str
+    text: str
+
+
 class TurnChanged(msgspec.Struct, frozen=True):
     """A turn began or ended."""
 
@@ -118,6 +125,7 @@ Update = (
     | ArrivalVoided
     | CallWaiting
     | CallStarted
+    | CallProgress
     | TurnChanged
     | CompactionMoved
     | ObservationMoved

@@ -31,6 +31,7 @@ from helix_desktop.context.errors import (
 USAGE, FAILED, LOCKED, INTERRUPTED = 2, 1, 3, 130  # exit codes
 LEAST_WINDOW = 1_000  # tokens: less does not hold the tools' descriptions
 MOST_JOBS = 64
+HIGHEST_PORT = 65_535
 _GIVEN = (
     InputUnusable,
     DataDirUnusable,
@@ -85,6 +86,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to {HIGHEST_PORT}")
+    return int(text)
+
+
 def _share(text: str) -> float:
     try:
         share = float(text)
@@ -118,6 +125,7 @@ def parser() -> argparse.ArgumentParser:
     _add_backup(commands, common)
     _add_move(commands, common)
     _add_replay(commands, common)
+    _add_mcp(commands, common)
     checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
     checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
     for name, text in (
@@ -198,6 +206,20 @@ def _add_move(commands: argparse._SubParsersAction[_Parser], common: _Parser) ->
     move.add_argument("--remove-old", action="store_true", help="remove the old copy at the end")
     move.add_argument("--json", action="store_true", help="one JSON document")
     move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
+
+
+def _add_mcp(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
+    mcp = commands.add_parser(
+        "mcp",
+        parents=[common],
+        help="serve a workspace's cache to other programs (Model Context Protocol)",
+        description="Serves recall_cached_content, search_cached_content and list_cached_content: over "
+        "standard input and output, or with --http to programs of this machine that hold the token. The "
+        "workspace can be open in the window meanwhile.",
+    )
+    mcp.add_argument("--workspace", type=_folder, required=True, metavar="PATH", help="the project folder")
+    mcp.add_argument("--http", action="store_true", help="over HTTP on the loopback address")
+    mcp.add_argument("--port", type=_port, default=0, metavar="N", help="with --http; by default a free one")
 
 
 def _add_replay(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
@@ -316,10 +338,8 @@ def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     match given.command:
         case "run" | "cache" | "timeline" | "backup":
             return _on_workspaces(f"{given.command} {getattr(given, 'verb', '')}".rstrip())
-        case "replay":
-            from helix_desktop.app.replaying import replay
-
-            return replay
+        case "replay" | "mcp":
+            return _beside_the_window(given.command)
         case "move-data":
             return _moved(given.window)
         case "self-check":
@@ -344,6 +364,16 @@ def _on_workspaces(command: str) -> Callable[[argparse.Namespace], int]:
         "backup": carrying.backup,
     }
     return commands.get(command, headless.cache)
+
+
+def _beside_the_window(command: str) -> Callable[[argparse.Namespace], int]:
+    if command == "mcp":
+        from helix_desktop.app.cache_serving import serve_cache
+
+        return serve_cache
+    from helix_desktop.app.replaying import replay
+
+    return replay
 
 
 def _moved(in_window: bool) -> Callable[[argparse.Namespace], int]:

@@ -26,7 +26,7 @@ from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.opening import open_store
+from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.none import NoTools
 from helix_desktop.tools.toolbox import Toolbox
@@ -54,7 +54,7 @@ class Desk:
     ) -> None:
         """`beside` says that a workspace which another process has open is used through that process."""
         self.data = data
-        self._open_store = open_store if beside else SharedStore.open
+        self._open_store = open_store if beside else own_store
         self._settings_file = SettingsFile(data.settings_file)
         self.settings, damaged = self._settings_file.load()
         self.registry = Registry(data.workspaces_dir, TomlFiles(), now_ms)
@@ -67,7 +67,7 @@ class Desk:
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self.carrier = Carrier(self.registry, self._lend, now_ms)
+        self.carrier = Carrier(self.registry, self.lend, now_ms)
 
     async def save_settings(self, settings: Settings) -> None:
         """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then."""
@@ -111,7 +111,7 @@ class Desk:
         return room
 
     @asynccontextmanager
-    async def _lend(self, identity: str) -> AsyncIterator[SharedStore | RemoteStore]:
+    async def lend(self, identity: str) -> AsyncIterator[SharedStore | RemoteStore]:
         """The store of a workspace, opened if no room of it is open, and closed then."""
         if identity in self._rooms:
             yield self._stores[identity]

@@ -210,7 +210,7 @@ def in_room(given: argparse.Namespace, work: _Work) -> int:
     """Run `work` in the workspace that is meant. Raises HelixError."""
 
     async def open_room(desk: Desk) -> int:
-        record = _record(desk, given)
+        record = record_of(desk, given)
         for problem in desk.problems:
             err(f"helix-desktop: {problem}")
         # What is stored can be looked at also when the project's folder is gone.
@@ -254,7 +254,7 @@ async def _desk(given: argparse.Namespace) -> AsyncIterator[Desk]:
         close_log(handler)
 
 
-def _record(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
+def record_of(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
     """The workspace that is meant; `run` and `import` make one. Raises WorkspaceMissing, SettingsDamaged."""
     path: Path = given.workspace
     record = desk.registry.at(path)

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
 
 from helix_desktop.context.image import Image
 
-Decision = Literal["once", "always", "deny"]
+Decision = Literal["once", "session", "always", "deny"]
+"""A call's answer: this once, by a rule of the session, by a saved rule of the workspace, or no."""
+Mode = Literal["ask", "plan", "auto"]
+"""How freely a session's agent acts: asks first, only reads and plans, or edits and runs confined unasked."""
+AskKind = Literal["command", "edit", "fetch", "mcp", "other"]
+RuleKind = Literal["exact", "pattern", "path", "folder", "server", "host"]
+Scope = Literal["workspace", "session"]
+Effect = Literal["allow", "ask", "deny"]
 ANY = "*"
+
+_WHOLE_TOOLS: Mapping[str, str] = {
+    "run_command": "run any command",
+    "write_file": "write any file",
+    "edit_file": "edit any file",
+}
+
+Progress = Callable[[str], None]
+"""Hears pieces of a call's output while it runs, in order; a flood may be heard in part."""
+
+STOPPED = "the person stopped this call"
+"""The message of a cancel that ends one call alone: a tool may then answer with what it has so far."""
+
+
+def unheard(text: str) -> None:
+    """Progress that nobody hears."""
 
 
 class ToolResult(msgspec.Struct, frozen=True):
@@ -32,30 +56,71 @@ class ToolResult(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A saved approval: this tool on exactly this subject, or on any subject (`*`).
+    """An answer given beforehand, to one tool (`*`: to any that `kind` is about). See `permission.covers`.
 
-    `saved` says when, in milliseconds since 1970 (0: not saved yet, or not known).
+    `subject` is, by kind: the exact subject or `*` for any; a command's first words, a last `*` for any more;
+    a file's path; a folder's; an MCP server's name; a host. `saved` says when, in milliseconds since 1970 (0:
+    not saved yet, or not known). `confined`: it allows only what stays in the sandbox. `definition` is the
+    hash of the MCP server's definition that was approved.
     """
 
     tool: str
     subject: str
     saved: int = 0
+    kind: RuleKind = "exact"
+    scope: Scope = "workspace"
+    effect: Effect = "allow"
+    confined: bool = False
+    definition: str = ""
 
-    def covers(self, ask: ApprovalAsk) -> bool:
-        """Whether the rule answers the question with yes."""
-        return self.tool == ask.tool and self.subject in (ANY, ask.subject)
+    @property
+    def deny(self) -> bool:
+        """Whether it refuses."""
+        return self.effect == "deny"
 
     @property
     def text(self) -> str:
-        """The rule as a person reads it."""
-        return f"{self.tool}: any" if self.subject == ANY else f"{self.tool}: {self.subject}"
+        """The rule as a sentence for people, and the name that events know it by."""
+        done = self._done()
+        confined = ", in the sandbox" if self.confined else ""
+        match self.effect:
+            case "allow":
+                return f"{done[:1].upper()}{done[1:]}{confined}"
+            case "ask":
+                return f"Always ask before: {done}"
+            case "deny":
+                return f"Never: {done}"
+
+    def _done(self) -> str:
+        match self.kind:
+            case "exact":
+                return self._exactly()
+            case "pattern":
+                return f"run commands like: {self.subject}"
+            case "path":
+                return f"change the file {self.subject}"
+            case "folder":
+                return f"change any file in {self.subject}" if self.subject else "change any file"
+            case "server":
+                what = "any tool" if self.tool == ANY else self.tool
+                return f"use {what} of the MCP server {self.subject}"
+            case "host":
+                return f"fetch from {self.subject}"
+
+    def _exactly(self) -> str:
+        if self.subject == ANY:
+            return _WHOLE_TOOLS.get(self.tool, f"use {self.tool}, whatever it is asked")
+        return f"run: {self.subject}" if self.tool == "run_command" else f"use {self.tool}: {self.subject}"
 
 
 class ApprovalAsk(msgspec.Struct, frozen=True):
     """A question to the person: may this call run?
 
-    `subject` is what a rule is bound to (the exact command, or the path of a file edit); `detail` shows
-    exactly what would happen (the command, or the diff); `rule` is what "always" would save.
+    `subject` is what an exact rule is bound to (the exact command, the path of a file edit, an address);
+    `detail` shows exactly what would happen (the command, or the diff). `confined`: whatever it does stays in
+    the workspace and off the network. `rule` is the narrowest rule that may be saved, `offers` all of them,
+    narrowest first (see `permission`). `host` is where a fetch goes; `server` and `definition` (the hash of
+    its definition) say whose MCP tool it is.
     """
 
     call_id: str
@@ -64,3 +129,17 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     summary: str
     detail: str
     rule: Rule
+    kind: AskKind = "other"
+    confined: bool = False
+    offers: tuple[Rule, ...] = ()
+    host: str = ""
+    server: str = ""
+    definition: str = ""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The person's answer to a question; `rule` is what it saves, `words` are for the agent when it is no."""
+
+    decision: Decision
+    rule: Rule | None = None
+    words: str = ""

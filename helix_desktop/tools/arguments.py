@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -54,6 +54,8 @@ def schema(kind: type[Arguments], said: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _kind(hint: Any) -> dict[str, Any]:
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
     options = [part for part in get_args(hint) if part is not type(None)]
     if get_origin(hint) is Annotated:
         bounds = {"minimum": hint.__metadata__[0].ge, "maximum": hint.__metadata__[0].le}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult
 from helix_desktop.tools.arguments import Arguments
 
 Args_contra = TypeVar("Args_contra", bound=Arguments, contravariant=True)
@@ -17,8 +17,8 @@ class Tool(Protocol[Args_contra]):
         """The question a call raises before it may run; None when it needs none. Raises ToolError."""
         ...
 
-    async def run(self, call_id: str, given: Args_contra) -> ToolResult:
-        """Do it. Raises ToolError."""
+    async def run(self, call_id: str, given: Args_contra, told: Progress) -> ToolResult:
+        """Do it; `told` hears the output while it comes. Raises ToolError."""
         ...
 
 

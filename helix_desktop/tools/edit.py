@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.permission import edit_offers
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.context.tool import ANY, ApprovalAsk, Rule, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.diff import unified
 from helix_desktop.tools.jail import Jail, Stamp
@@ -49,9 +50,9 @@ class _Writer:
     def ask(self, call_id: str, change: _Change, verb: str) -> ApprovalAsk:
         """The question, with the diff."""
         detail = unified(change.rel, change.before, change.after)
-        rule = Rule(self._tool, ANY)
+        summary, offers = f"{verb} {revealed_name(change.rel)}", edit_offers(change.rel)
         return ApprovalAsk(
-            call_id, self._tool, change.rel, f"{verb} {revealed_name(change.rel)}", detail, rule
+            call_id, self._tool, change.rel, summary, detail, offers[0], kind="edit", offers=offers
         )
 
     def write(self, change: _Change) -> ToolResult:
@@ -89,7 +90,7 @@ class WriteFile:
         self._asked[call_id] = change.stamp
         return await asyncio.to_thread(self._writer.ask, call_id, change, "Write")
 
-    async def run(self, call_id: str, given: WriteFileArguments) -> ToolResult:
+    async def run(self, call_id: str, given: WriteFileArguments, told: Progress = unheard) -> ToolResult:
         """Write it. Raises ToolError."""
         change = await asyncio.to_thread(self._change, given)
         if self._asked.pop(call_id, change.stamp) != change.stamp:
@@ -122,7 +123,7 @@ class EditFile:
         """May this file be edited? Raises ToolError."""
         return await asyncio.to_thread(lambda: self._writer.ask(call_id, self._change(given), "Edit"))
 
-    async def run(self, call_id: str, given: EditFileArguments) -> ToolResult:
+    async def run(self, call_id: str, given: EditFileArguments, told: Progress = unheard) -> ToolResult:
         """Edit it. Raises ToolError."""
         return await asyncio.to_thread(lambda: self._writer.write(self._change(given)))
 

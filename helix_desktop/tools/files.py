@@ -10,7 +10,7 @@ from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.jail import Jail, Opened
@@ -46,7 +46,7 @@ class ReadFile(Free):
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
 
-    async def run(self, call_id: str, given: ReadFileArguments) -> ToolResult:
+    async def run(self, call_id: str, given: ReadFileArguments, told: Progress = unheard) -> ToolResult:
         """The file. Raises ToolError."""
         return await asyncio.to_thread(self._read, given)
 
@@ -134,7 +134,7 @@ class ListDirectory(Free):
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
 
-    async def run(self, call_id: str, given: ListDirectoryArguments) -> ToolResult:
+    async def run(self, call_id: str, given: ListDirectoryArguments, told: Progress = unheard) -> ToolResult:
         """The tree. Raises ToolError."""
         return await asyncio.to_thread(self._list, given)
 

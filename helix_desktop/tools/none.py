@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.message import ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 
 
 class NoTools:
@@ -19,7 +19,7 @@ class NoTools:
         """Refuse. Raises ToolError."""
         raise _refusal()
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """Refuse. Raises ToolError."""
         raise _refusal()
 

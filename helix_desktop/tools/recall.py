@@ -7,62 +7,25 @@ thread with a time limit could only hide a hanging match, as Python cannot end o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Protocol
+from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
-from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, StoreTotals
+from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import HEX_DIGITS, LEAST_PREFIX, is_prefix, size_text
 from helix_desktop.context.errors import ContentForgotten, StoreError, ToolError
 from helix_desktop.context.image import LARGEST, image_of
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
+from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.matches import find_lines
 from helix_desktop.tools.pages import Page, Pages, let_go, lines_in
 from helix_desktop.tools.ripgrep import Ripgrep
 
 PAGE_TOKENS = 4_000  # CONTEXT.md 4: paged recalls matter once recalls are frequent
 _NEAR, _NEAR_PREFIX = 5, 4
-
-Count = Callable[[Sequence[str]], Awaitable[list[int]]]
-"""The tokens of each text."""
-
-
-class Cache(Protocol):
-    """What recall and the search need of the workspace's store; it knows no other workspace."""
-
-    async def get(self, digest: str) -> bytes:
-        """The bytes of a full digest, verified. Raises StoreError."""
-        ...
-
-    async def entry(self, digest: str) -> Entry:
-        """What is known of a content. Raises StoreError."""
-        ...
-
-    async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """The digests that begin with `prefix`, in order."""
-        ...
-
-    async def search(
-        self,
-        query: str,
-        wanted: Filter = EVERYTHING,
-        limit: int = 20,
-        cursor: str = "",
-        going: Callable[[int], bool] = lambda _: True,
-    ) -> Found:
-        """The newest contents that hold all words. Raises StoreError, InputUnusable, ValueError."""
-        ...
-
-    async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored. Raises StoreError."""
-        ...
-
-    async def totals(self) -> StoreTotals:
-        """How much is stored. Raises StoreError."""
-        ...
 
 
 class RecallArguments(Arguments, frozen=True):
@@ -82,7 +45,7 @@ class RecallCachedContent(Free):
     def __init__(self, cache: Cache, count: Count, ripgrep: Ripgrep) -> None:
         self._cache, self._count, self._ripgrep = cache, count, ripgrep
 
-    async def run(self, call_id: str, given: RecallArguments) -> ToolResult:
+    async def run(self, call_id: str, given: RecallArguments, told: Progress = unheard) -> ToolResult:
         """The content, or a page of it. Raises ToolError."""
         digest = await self._resolve(given.hash)
         try:

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.context.errors import ToolError
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.jail import Jail, Place
@@ -35,7 +35,7 @@ class SearchText(Free):
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
         self._jail, self._ripgrep = jail, ripgrep
 
-    async def run(self, call_id: str, given: SearchTextArguments) -> ToolResult:
+    async def run(self, call_id: str, given: SearchTextArguments, told: Progress = unheard) -> ToolResult:
         """The matching lines with their numbers. Raises ToolError."""
         if not given.pattern:
             raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")

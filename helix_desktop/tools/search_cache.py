@@ -17,10 +17,10 @@ import msgspec
 from helix_desktop.context.content import ContentKind, Filter, Found
 from helix_desktop.context.errors import InputUnusable, StoreError, ToolError
 from helix_desktop.context.signs import revealed_name
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.base import Free
-from helix_desktop.tools.recall import Cache, Count
+from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.search_answer import Answer, hit_lines
 
 NAME = "search_cached_content"
@@ -62,7 +62,7 @@ class SearchCachedContent(Free):
         self._cache, self._count = cache, count
         self._bounds, self._clock = bounds or Bounds(), clock
 
-    async def run(self, call_id: str, given: SearchCacheArguments) -> ToolResult:
+    async def run(self, call_id: str, given: SearchCacheArguments, told: Progress = unheard) -> ToolResult:
         """The hits with their hashes and lines, and how far it has looked. Raises ToolError."""
         try:
             found = await self._found(given)
@@ -70,8 +70,8 @@ class SearchCachedContent(Free):
             tools = await self._cache.tools() if given.tool and not found.hits else ()
         except (StoreError, InputUnusable) as error:
             raise ToolError(error.what, error.why, error.fix) from error
-        told, cursor = await self._told(found)
-        answer = Answer(given.query, given.tool, bool(given.cursor), told, found.unreadable, tools, cursor)
+        shown, cursor = await self._told(found)
+        answer = Answer(given.query, given.tool, bool(given.cursor), shown, found.unreadable, tools, cursor)
         about = f"{given.query} in {given.tool}" if given.tool else given.query
         return ToolResult(answer.text(total).encode(), target=revealed_name(about))
 

@@ -11,8 +11,9 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.permission import command_offers
 from helix_desktop.context.signs import first_hidden
-from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.process import Launch, Ran, run_process
 
@@ -36,12 +37,14 @@ class RunCommand:
     async def ask(self, call_id: str, given: RunCommandArguments) -> ApprovalAsk:
         """May exactly this command run? Raises ToolError for a command that hides what it is."""
         _check(given.command)
+        command, offers = given.command, command_offers(given.command, confined=False)
         return ApprovalAsk(
-            call_id, "run_command", given.command, "Run a command in the workspace", given.command,
-            Rule("run_command", given.command),
-        )  # fmt: skip
+            *(call_id, "run_command", command, "Run a command in the workspace", command, offers[0]),
+            kind="command",
+            offers=offers,
+        )
 
-    async def run(self, call_id: str, given: RunCommandArguments) -> ToolResult:
+    async def run(self, call_id: str, given: RunCommandArguments, told: Progress = unheard) -> ToolResult:
         """Run it to its end. Raises ToolError when it cannot be started."""
         _check(given.command)
         if await asyncio.to_thread(os.path.realpath, self._root) != str(self._root):

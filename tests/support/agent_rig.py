@@ -18,7 +18,7 @@ from helix_desktop.context.errors import StoreWriteFailed, ToolError
 from helix_desktop.context.event import Event, Recorded
 from helix_desktop.context.message import ToolCall, ToolSpec
 from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, Rule, ToolResult, unheard
 from helix_desktop.store.memory import MemoryStore
 from tests.support.linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
@@ -66,12 +66,14 @@ class ToldTools:
             return None
         return ApprovalAsk(call.id, call.name, call.arguments, "Run it?", call.arguments, Rule("ask", "*"))
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """`say` words times over, `wait` for the gate, `fail`, `crash`."""
         given: dict[str, Any] = json.loads(call.arguments)
         self.ran.append(call.id)
         match call.name:
             case "wait":
+                told("waiting ")
+                told("for the gate")
                 await self._wait(call)
             case "fail":
                 raise ToolError("No such file.", "It is not there.", "List the folder.")

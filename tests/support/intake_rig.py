@@ -14,7 +14,7 @@ from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.context.event import SessionStarted, ToolAnswered
 from helix_desktop.context.message import ModelInfo, ToolCall
 from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
 from tests.support.agent_rig import PROMPTS, GatedStore, Rig, ToldTools
@@ -32,12 +32,12 @@ class OutputTools(ToldTools):
         super().__init__()
         self.outputs: dict[str, ToolResult] = {}
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """The output of that name."""
         if call.name in self.outputs:
             self.ran.append(call.id)
             return self.outputs[call.name]
-        return await super().run(call)
+        return await super().run(call, told)
 
 
 class IntakeRig(Rig):

@@ -13,7 +13,7 @@ from helix_desktop.agent.update import SubagentMoved
 from helix_desktop.context.event import Recorded
 from helix_desktop.context.message import Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from tests.support.agent_rig import GatedStore, Rig, ToldTools
 from tests.support.linter import lint
 from tests.support.scripted_model import Play, Script, ScriptedModel, called, in_turn, said
@@ -32,10 +32,10 @@ class Delegating(ToldTools):
         self.policy: Policy | None = None
         self.model: Model | None = None
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """Delegate, or do as told."""
         if call.name != "delegate":
-            return await super().run(call)
+            return await super().run(call, told)
         assert self.talk is not None
         given: dict[str, Any] = json.loads(call.arguments)
         title = str(given.get("title", ""))

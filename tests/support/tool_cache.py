@@ -13,7 +13,7 @@ from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.sighting import look
 from helix_desktop.context.words import words_of
-from helix_desktop.tools.recall import Cache
+from helix_desktop.tools.cache import Cache
 from helix_desktop.tools.toolbox import Toolbox
 
 DESCRIPTIONS = Path(__file__).parents[2] / "resources" / "prompts" / "tools"

@@ -42,6 +42,24 @@ async def open_store(
         await asyncio.sleep(_PAUSE_S)  # the owner may be about to listen, or about to end
 
 
+async def own_store(
+    folder: Path, workspace: str, clock: Clock = now, patience_s: float = _PATIENCE_S
+) -> SharedStore:
+    """Own the store in `folder`; one that another process is about to let go of is waited for.
+
+    Raises StoreLocked, naming the owner, when it does not in time; else as LevelStore.open does.
+    """
+    loop = asyncio.get_running_loop()
+    until = loop.time() + patience_s
+    while True:
+        try:
+            return await SharedStore.open(folder, workspace, clock)
+        except StoreLocked as locked:
+            if locked.owner_pid == os.getpid() or loop.time() + _PAUSE_S > until:
+                raise
+        await asyncio.sleep(_PAUSE_S)
+
+
 async def join(folder: Path, workspace: str) -> RemoteStore:
     """Use a store through its owner. Raises ConnectionGone, OSError, StoreUnreadable; FrameRefused."""
     address = read_address(folder)

@@ -17,7 +17,7 @@ from helix_desktop.config.prompts import prompts
 from helix_desktop.context.event import SessionStarted
 from helix_desktop.context.message import Answer, Arrival, Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame
 from helix_desktop.replay import Replayer
@@ -69,7 +69,7 @@ class Told:
         """None is needed."""
         return None
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """The recorded output."""
         return ToolResult(self._outputs[call.id].encode())
 

@@ -152,7 +152,7 @@ async def test_a_write_asks_with_the_diff_and_says_what_it_did(root: Path) -> No
     call = call_of("write_file", path="src/new.py", content="x = 1\n")
     ask = await box.approval(call)
     assert ask is not None
-    assert (ask.subject, ask.rule) == ("src/new.py", Rule("write_file", ANY))
+    assert (ask.subject, ask.rule) == ("src/new.py", Rule(ANY, "src/new.py", kind="path"))
     assert ask.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
     assert not (root / "src" / "new.py").exists()
     assert (await box.run(call)).content == b"Wrote 6 bytes to src/new.py (new file).\n"

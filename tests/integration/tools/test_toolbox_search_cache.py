@@ -22,7 +22,7 @@ from helix_desktop.context.errors import StoreClosed, ToolError
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.tools.recall import Cache
+from helix_desktop.tools.cache import Cache
 from helix_desktop.tools.search_cache import Bounds, SearchCacheArguments, SearchCachedContent
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.context.permission import covers
 from helix_desktop.context.tool import Rule
 from helix_desktop.tools.process import CappedOutput, Launch, run_process
 from tests.support.tool_cache import call_of, make_toolbox
@@ -41,7 +42,7 @@ async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
     )
     other = await make_toolbox(tmp_path).approval(call_of("run_command", command="make test"))
     assert other is not None
-    assert not ask.rule.covers(other)
+    assert not covers(ask.rule, other)
 
 
 @pytest.mark.parametrize("command", ["", " \n", "echo \u202eevil", "ls\x1b[2K", "a\0b", "rm\u200b x"])

@@ -11,7 +11,7 @@ from helix_desktop.context.errors import ContentDamaged, FormRefused, InputUnusa
 from helix_desktop.context.event import ToolAnswered
 from helix_desktop.context.image import LARGEST, image_of
 from helix_desktop.context.message import ModelInfo, ToolCall
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.context.tool import Progress, ToolResult, unheard
 from tests.support.agent_rig import GatedStore, Rig, ToldTools
 from tests.support.pictures import png
 from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn
@@ -23,7 +23,7 @@ SHOT = png(64, 48)
 class Showing(ToldTools):
     """Tools of which `say` shows an image."""
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """The image."""
         image = image_of(SHOT, digest_of(SHOT), "shot.png")
         assert image is not None

@@ -255,7 +255,7 @@ async def test_a_saved_rule_holds_for_them() -> None:
     await family.idle()
     result = await family.talk.subagents.run("alpha")
     given = [one.event for one in await family.log(result.session) if isinstance(one.event, ApprovalGiven)]
-    assert [(one.decision, one.rule) for one in given] == [("always", "ask: any")]
+    assert [(one.decision, one.rule) for one in given] == [("always", "Use ask, whatever it is asked")]
 
 
 async def test_there_are_none_of_their_own() -> None:

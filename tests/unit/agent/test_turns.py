@@ -118,8 +118,8 @@ async def test_always_is_asked_once() -> None:
     assert len(rig.told(CallWaiting)) == 3
     assert [(one.decision, one.rule) for one in rig.events(ApprovalGiven)] == [
         ("always", ""),
-        ("always", "ask: any"),
-        ("always", "ask: any"),
+        ("always", "Use ask, whatever it is asked"),
+        ("always", "Use ask, whatever it is asked"),
     ]
     assert rig.tools.ran == ["c0", "c1", "d0"]
     await rig.sound()

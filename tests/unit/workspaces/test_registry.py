@@ -12,6 +12,7 @@ import pytest
 from helix_desktop.app.samples import add_sample
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError
+from helix_desktop.context.permission import covers
 from helix_desktop.context.tool import ANY, ApprovalAsk, Rule
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
@@ -97,8 +98,8 @@ def test_a_sample_may_run_commands_for_its_script_only(tmp_path: Path) -> None:
     record = add_sample(registry, tmp_path / "samples", "pagemill")
     by_script = SavedRules(registry, record.id, lambda: True)
     by_model = SavedRules(registry, record.id, lambda: False)
-    assert any(rule.covers(ASK) for rule in by_script.rules())
-    assert not any(rule.covers(ASK) for rule in by_model.rules())
+    assert any(covers(rule, ASK) for rule in by_script.rules())
+    assert not any(covers(rule, ASK) for rule in by_model.rules())
     assert Rule("write_file", ANY).text in {rule.text for rule in by_model.rules()}
 
 

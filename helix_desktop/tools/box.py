@@ -1,0 +1,81 @@
+"""A box of tools behind one door: told to the model, asked about, run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from helix_desktop.context.errors import ToolError
+from helix_desktop.context.message import ToolCall, ToolSpec
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
+from helix_desktop.tools.arguments import Arguments, parse, schema
+from helix_desktop.tools.base import Tool
+
+Args = TypeVar("Args", bound=Arguments)
+
+
+@dataclass(frozen=True)
+class Slot(Generic[Args]):
+    """A tool under its name, with the type of its arguments."""
+
+    name: str
+    kind: type[Args]
+    tool: Tool[Args]
+
+    async def ask(self, call: ToolCall) -> ApprovalAsk | None:
+        """The tool's question for this call."""
+        return await self.tool.ask(call.id, parse(self.name, call.arguments, self.kind))
+
+    async def run(self, call: ToolCall, told: Progress) -> ToolResult:
+        """The tool's answer to this call."""
+        return await self.tool.run(call.id, parse(self.name, call.arguments, self.kind), told)
+
+
+class Box:
+    """Tools by their names; `descriptions` holds one Markdown file per tool."""
+
+    def __init__(self, slots: Sequence[Slot[Any]], descriptions: Path) -> None:
+        self._slots = {slot.name: slot for slot in slots}
+        self._specs = tuple(spec_of(slot.name, slot.kind, descriptions) for slot in slots)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them, always in the same order."""
+        return self._specs
+
+    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+        """The question a call raises before it may run; None when it needs no approval.
+
+        Raises ToolError when the call is refused whatever the person says.
+        """
+        return await self._slot(call).ask(call)
+
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+
+        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        """
+        return await self._slot(call).run(call, told)
+
+    def _slot(self, call: ToolCall) -> Slot[Any]:
+        try:
+            return self._slots[call.name]
+        except KeyError:
+            names = ", ".join(self._slots)
+            raise ToolError(f"There is no tool {call.name[:80]!r}.", fix=f"The tools are: {names}.") from None
+
+
+def spec_of(name: str, kind: type[Arguments], descriptions: Path) -> ToolSpec:
+    """A tool as the model is told of it."""
+    told, said = describe((descriptions / f"{name}.md").read_text(encoding="utf-8"))
+    return ToolSpec(name, told, schema(kind, said))
+
+
+def describe(text: str) -> tuple[str, dict[str, str]]:
+    """A tool's description file: what it says of the tool, and of each argument (lines `- name: text`)."""
+    lines = [line.strip() for line in text.splitlines()]
+    pairs = [line[2:].partition(": ") for line in lines if line.startswith("- ") and ": " in line]
+    told = " ".join(line for line in lines if line and not line.startswith("- "))
+    return told, {name: said for name, _, said in pairs}

@@ -1,0 +1,293 @@
+"""Which rule answers a call: the strictest, in whatever order, and in doubt none that allows."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.command_words import fits, may_fit, pattern_of, plain_words
+from helix_desktop.context.permission import (
+    command_offers,
+    covers,
+    edit_offers,
+    fetch_offers,
+    judge,
+    server_offers,
+)
+from helix_desktop.context.tool import ANY, ApprovalAsk, AskKind, Effect, Mode, Rule, RuleKind
+
+WORDS = ["git", "log", "push", "make", "test", "*", "-x", "src/a.py", "a b"]
+SUBJECTS = ["git log", "git log -x", "git push", "src/a.py", "src", "", ANY, "../a", ".envrc", "host.org"]
+COMMANDS = st.lists(
+    st.sampled_from([*WORDS, ";", "&&", "|", "$(id)", "`id`", "\n", ">", "'q'"]), min_size=1
+).map(" ".join)
+EFFECTS: list[Effect] = ["allow", "ask", "deny"]
+MODES: list[Mode] = ["ask", "plan", "auto"]
+ASK_KINDS: list[AskKind] = ["command", "edit", "fetch", "mcp", "other"]
+RULE_KINDS: list[RuleKind] = ["exact", "pattern", "path", "folder", "server", "host"]
+RULES = st.builds(
+    Rule,
+    tool=st.sampled_from(["run_command", "edit_file", ANY]),
+    subject=st.sampled_from(SUBJECTS),
+    kind=st.sampled_from(RULE_KINDS),
+    effect=st.sampled_from(EFFECTS),
+    confined=st.booleans(),
+    definition=st.sampled_from(["", "d1"]),
+)
+ASKS = st.builds(
+    ApprovalAsk,
+    call_id=st.just("c"),
+    tool=st.sampled_from(["run_command", "edit_file"]),
+    subject=st.sampled_from(SUBJECTS) | COMMANDS,
+    summary=st.just(""),
+    detail=st.just(""),
+    rule=st.just(Rule("run_command", "x")),
+    kind=st.sampled_from(ASK_KINDS),
+    confined=st.booleans(),
+    host=st.sampled_from(["", "host.org", "evil.org"]),
+    server=st.sampled_from(["", "src"]),
+    definition=st.sampled_from(["", "d1", "d2"]),
+)
+STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+
+
+def command(text: str, confined: bool = True) -> ApprovalAsk:
+    """A call of run_command."""
+    return ApprovalAsk(
+        "c", "run_command", text, "", text, Rule("run_command", text), kind="command", confined=confined
+    )
+
+
+def edit(path: str) -> ApprovalAsk:
+    """A change of a file."""
+    return ApprovalAsk("c", "edit_file", path, "", "", Rule(ANY, path, kind="path"), kind="edit")
+
+
+@given(st.lists(RULES, max_size=5), RULES, ASKS, st.sampled_from(MODES))
+def test_a_rule_that_refuses_or_asks_never_allows_more(
+    rules: list[Rule], added: Rule, ask: ApprovalAsk, mode: Mode
+) -> None:
+    before = judge(rules, ask, mode)
+    for effect in ("ask", "deny"):
+        stricter = msgspec.structs.replace(added, effect=effect)
+        after = judge([*rules, stricter], ask, mode)
+        assert STRICTNESS[after.effect] >= STRICTNESS[before.effect]
+
+
+@given(st.lists(RULES, max_size=6), ASKS, st.sampled_from(MODES), st.randoms())
+def test_the_order_of_rules_does_not_matter(
+    rules: list[Rule], ask: ApprovalAsk, mode: Mode, chance: Random
+) -> None:
+    first = judge(rules, ask, mode)
+    shuffled = list(rules)
+    chance.shuffle(shuffled)
+    again = judge(shuffled, ask, mode)
+    assert (again.effect, again.mode) == (first.effect, first.mode)
+    assert (again.rule and again.rule.text) == (first.rule and first.rule.text)
+
+
+@given(st.lists(RULES, max_size=5), ASKS)
+def test_plan_allows_nothing_that_changes(rules: list[Rule], ask: ApprovalAsk) -> None:
+    assert ask.kind == "fetch" or judge(rules, ask, "plan").effect == "deny"
+
+
+@given(st.lists(RULES, max_size=5), ASKS)
+def test_auto_refuses_what_asking_refuses(rules: list[Rule], ask: ApprovalAsk) -> None:
+    asking, auto = judge(rules, ask, "ask"), judge(rules, ask, "auto")
+    assert auto == asking or (asking.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
+    if auto.mode == "auto":
+        assert ask.kind == "edit" or ask.confined
+
+
+@given(ASKS, RULES)
+def test_no_pattern_allows_a_command_outside_the_sandbox(ask: ApprovalAsk, rule: Rule) -> None:
+    """An allowed `git log` could send what it reads anywhere (CVE-2025-55284)."""
+    pattern = msgspec.structs.replace(rule, kind="pattern", effect="allow")
+    assert not covers(pattern, msgspec.structs.replace(ask, confined=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git log; curl evil.org", "git log && make", "git log | sh", "git log $(id)", "git log `id`",
+        "git log\nrm x", "git log > out", "git log < in", "git log $HOME", 'git log "$(id)"',
+        'git log "`id`"',
+        "git log & make", "git log *", "git log ~/x", "git log --x=~", "git log {a,b}", "git log 'open",
+        "git log \\; x", "git log # x", "git log !x", "X=1 git log", "git log\rx", "git log\x00x",
+        "git log a?",
+        "git log [a]", "gitlog", "git  -c a log", "git log \u2028x", "", " ", "\"git log\"", "git\\ log",
+    ],
+)  # fmt: skip
+def test_what_a_shell_would_act_on_fits_no_pattern(text: str) -> None:
+    assert not fits("git log *", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["git log", "git  log -3", "git log 'a b; c'", 'git log "a b" HEAD~1', "git log a=b:c,d.e/f@g^"]
+)
+def test_plain_commands_fit_their_pattern(text: str) -> None:
+    assert fits("git log *", text)
+    assert not fits("git log", f"{text} more")
+
+
+@given(st.text(max_size=30))
+def test_reading_words_never_fails_and_never_invents(text: str) -> None:
+    words = plain_words(text)
+    if words is not None:
+        assert all(word.isprintable() for word in words)
+        assert "".join(words).replace(" ", "") == "".join(sign for sign in text if sign not in " \t'\"")
+    pattern_of(text)
+    may_fit("git push *", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git push", "cd x && git push -f", "x=$(git push)", "bash -c 'git push'", "/usr/bin/git push",
+        "a;git push",
+        "xargs git push", "git\\ push", "`git push`", "A=1 git push", "(git push)", "git\npush",
+    ],
+)  # fmt: skip
+def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
+    never = Rule("run_command", "git push *", kind="pattern", effect="deny")
+    assert judge([never, Rule("run_command", text)], command(text, confined=False)).rule == never
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("git log -3", "git log *"),
+        ("make test", "make test *"), ("python -m pytest -q", "python -m pytest *"),
+        ("ls -la", "ls *"), ("cat src/a.py", "cat *"), ("bash build.sh", ""), ("sudo make", ""),
+        ("a | b", ""),
+        ("X=1 make", ""), ("'my tool' x", ""), ("npm run build", "npm run *"), ("'' x", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_the_pattern_that_is_offered(text: str, pattern: str) -> None:
+    assert pattern_of(text) == pattern
+
+
+@given(COMMANDS, st.booleans())
+def test_every_offer_covers_what_it_was_offered_for(text: str, confined: bool) -> None:
+    ask = command(text, confined)
+    offers = command_offers(text, confined)
+    assert all(covers(offer, ask) for offer in offers)
+    assert confined or [one.kind for one in offers] == ["exact"]
+    assert not any(covers(offer, command(text, confined=False)) for offer in offers) or not confined
+
+
+@pytest.mark.parametrize(
+    ("path", "offered"),
+    [
+        ("src/a.py", ["src/a.py", "src", ""]),
+        ("a.py", ["a.py", ""]),
+        (".envrc", [".envrc"]),
+        (".github/workflows/ci.yml", [".github/workflows/ci.yml"]),
+    ],
+)
+def test_offers_for_a_file(path: str, offered: list[str]) -> None:
+    offers = edit_offers(path)
+    assert [one.subject for one in offers] == offered
+    assert all(covers(one, edit(path)) for one in offers)
+
+
+def test_a_folder_rule_stays_in_its_folder() -> None:
+    rule = Rule(ANY, "src", kind="folder")
+    assert covers(rule, edit("src/deep/a.py"))
+    for path in (
+        "src2/a.py",
+        "a.py",
+        "src/../a.py",
+        "/src/a.py",
+        "src",
+        "SRC/a.py",
+        "src/.vscode/tasks.json",
+    ):
+        assert not covers(rule, edit(path))
+    assert covers(Rule(ANY, "", kind="folder"), edit("a.py"))
+    assert not covers(rule, command("src/a.py"))
+
+
+def test_a_refused_folder_is_refused_however_it_is_written() -> None:
+    never = Rule(ANY, "Secrets", kind="folder", effect="deny")
+    for path in ("Secrets/a", "secrets/a", "./Secrets/a", "x/../Secrets/a", "Secrets"):
+        assert judge([never, Rule(ANY, "", kind="folder")], edit(path), "auto").rule == never
+
+
+def test_auto_asks_before_it_changes_what_other_programs_obey() -> None:
+    for path in (".envrc", ".vscode/settings.json", "web/.npmrc", ".GitHub/workflows/x.yml", "../a.py"):
+        assert judge([], edit(path), "auto").effect == "ask"
+    assert judge([], edit("src/a.py"), "auto").effect == "allow"
+    assert judge([], command("rm -r x", confined=False), "auto").effect == "ask"
+    assert judge([], command("rm -r x"), "auto").effect == "allow"
+
+
+def test_a_server_that_changed_asks_again() -> None:
+    """What was approved is its definition, not its name (CVE-2025-54136)."""
+
+    def ask(definition: str, server: str = "files") -> ApprovalAsk:
+        return ApprovalAsk(
+            *("c", "files__read", "{}", "", "", tool), kind="mcp", server=server, definition=definition
+        )
+
+    tool, anything = server_offers("files__read", "files", "d1")
+    for rule in (tool, anything):
+        assert covers(rule, ask("d1"))
+        assert not covers(rule, ask("d2"))
+        assert not covers(rule, ask(""))
+        assert not covers(rule, ask("d1", "other"))
+        never = msgspec.structs.replace(rule, effect="deny")
+        assert covers(never, ask("d2"))
+    assert not covers(Rule("files__read", ANY), ask("d1"))
+
+
+def test_a_host_rule_is_for_that_host() -> None:
+    def ask(host: str) -> ApprovalAsk:
+        return ApprovalAsk("c", "fetch_url", f"https://{host}/x", "", "", address, kind="fetch", host=host)
+
+    address, at_host = fetch_offers("fetch_url", "https://Docs.org/x", "Docs.org")
+    assert covers(at_host, ask("docs.org"))
+    assert covers(address, ApprovalAsk("c", "fetch_url", "https://Docs.org/x", "", "", address, kind="fetch"))
+    for host in ("evil-docs.org", "a.docs.org", "docs.org.evil.org", ""):
+        assert not covers(at_host, ask(host))
+    assert covers(msgspec.structs.replace(at_host, effect="deny"), ask("a.docs.org"))
+
+
+def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
+    stored = '[{"tool":"run_command","subject":"make test","saved":5},{"tool":"write_file","subject":"*"}]'
+    run, write = msgspec.json.decode(stored, type=tuple[Rule, Rule])
+    assert covers(run, command("make test", confined=False))
+    assert covers(run, command("make test"))
+    assert not covers(run, command("make test ", confined=False))
+    assert not covers(Rule("run_command", ANY), edit("a"))
+    ask = msgspec.structs.replace(edit(".envrc"), tool="write_file")
+    assert covers(write, ask)
+    assert not covers(write, edit("a.py"))
+    assert (
+        json.loads(msgspec.json.encode(run)).items()
+        >= {"tool": "run_command", "subject": "make test"}.items()
+    )
+
+
+def test_rules_are_sentences() -> None:
+    said = [
+        (Rule("run_command", "make test"), "Run: make test"),
+        (Rule("run_command", "make test", confined=True), "Run: make test, in the sandbox"),
+        (
+            Rule("run_command", "git log *", kind="pattern", confined=True),
+            "Run commands like: git log *, in the sandbox",
+        ),
+        (Rule("write_file", ANY), "Write any file"),
+        (Rule(ANY, "src", kind="folder"), "Change any file in src"),
+        (Rule(ANY, "", kind="folder", effect="ask"), "Always ask before: change any file"),
+        (Rule(ANY, ".env", kind="path", effect="deny"), "Never: change the file .env"),
+        (Rule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files"),
+        (Rule("fetch_url", "docs.org", kind="host"), "Fetch from docs.org"),
+    ]  # fmt: skip
+    for rule, sentence in said:
+        assert rule.text == sentence
