@@ -92,14 +92,13 @@ class Endpoint:
         detail = self.redact(fault.detail)
         what = f"{self.provider} cannot be reached at {self.base_url}."
         if fault.kind == "address":
-            return ModelUnreachable(
-                what, detail, "Write the base URL as https://host/v1 in Settings, Providers."
-            )
+            fix = fault.fix or "Write the base URL as https://host/v1 in Settings, Providers."
+            return ModelUnreachable(what, detail, fix)
         if fault.kind == "tls":
-            fix = "Check http:// or https:// in the base URL, and the certificates of this system."
+            fix = fault.fix or "Check http:// or https:// in the base URL."
             return ModelUnreachable(what, f"No secure connection could be made: {detail}.", fix)
         if fault.kind == "connect":
-            fix = "Check that the server is running, the base URL, and the network."
+            fix = fault.fix or "Check that the server is running, the base URL, and the network."
             return Transient(f"no connection ({detail})", ModelUnreachable(what, f"{detail}.", fix))
         reason = "the answer broke off" if fault.kind == "cut" else "the server went silent"
         error = ModelUnreachable(
