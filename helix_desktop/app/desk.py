@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,13 +17,17 @@ from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
+from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
+from helix_desktop.context.figures import Said
+from helix_desktop.context.trial import Tick
 from helix_desktop.providers.demo_script import read_scripts
+from helix_desktop.providers.local_servers import LocalServer
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.opening import open_store, own_store
@@ -167,13 +171,24 @@ class Desk:
         """Keep a provider's key; an empty one is forgotten."""
         await self.secrets.set(provider, key)
 
-    async def list_models(self, provider: Provider, key: str) -> list[str]:
-        """The models that a server offers. Raises ModelError."""
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is published of models."""
+        return self.models.catalogue
+
+    async def list_models(self, provider: Provider, key: str) -> dict[str, Said]:
+        """The models that a server offers, and what it says of each. Raises ModelError."""
         return await self.models.offered(provider, key)
 
-    async def try_model(self, provider: Provider, model: str, key: str) -> str:
-        """Ask a model for one short answer. Raises ModelError."""
-        return await self.models.tried(provider, model, key)
+    async def find_servers(self) -> tuple[LocalServer, ...]:
+        """The model servers that answer on this machine's usual ports."""
+        return await self.models.nearby()
+
+    async def test_model(
+        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
+    ) -> bool:
+        """Try a provider and one model of it out, step by step; whether all went well."""
+        return await self.models.test(provider, model, key, told)
 
     def forgetting(self, identity: str) -> Everywhere:
         """How a secret is removed from an open workspace and from all that is kept beside its store."""

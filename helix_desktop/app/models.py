@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from urllib.parse import urlsplit
 
 import msgspec
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.app.trial import Trial
 from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, parse_label
 from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.message import Answer, Message, ModelInfo, Request
+from helix_desktop.context.figures import Said
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.trial import Tick
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat, list_models
+from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.http import Http, Timeouts
+from helix_desktop.providers.local_servers import PORTS, LocalServer, find_servers, identify
+from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.served import served_models
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC = "server"
-_TRIAL, _TRIAL_SHOWN = "Answer with the single word: ready", 80
+_NEARBY = Timeouts(connect_s=1.0, read_s=5.0, write_s=5.0)  # a server of this machine answers at once
 
 
 class Models:
     """Makes models by label PROVIDER/NAME; an empty label is the person's default, at first the demo."""
 
     def __init__(
-        self, settings: Callable[[], Settings], secrets: Secrets, pause_s: float = DEMO_PAUSE_S
+        self,
+        settings: Callable[[], Settings],
+        secrets: Secrets,
+        pause_s: float = DEMO_PAUSE_S,
+        ports: Sequence[int] = PORTS,
     ) -> None:
-        self._settings, self._secrets, self._pause_s = settings, secrets, pause_s
-        self._http = Http()
+        """`ports` are those of this machine where model servers are looked for, when somebody asks."""
+        self._settings, self._secrets, self._pause_s, self._ports = settings, secrets, pause_s, ports
+        self._http, self._nearby = Http(), Http(_NEARBY)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -85,26 +95,45 @@ class Models:
     def _behind(self, provider: Provider, info: ModelInfo, key: str) -> Model:
         return OpenAIChat(info, provider.base_url, key, http=self._http)
 
-    async def offered(self, provider: Provider, key: str = "") -> list[str]:
-        """The models that a server has; `key` empty: the kept one, at its own address. Raises ModelError."""
-        value = key or await self._key_for(provider)
-        return list(await list_models(provider.name, provider.base_url, value, http=self._http))
+    async def offered(self, provider: Provider, key: str = "") -> dict[str, Said]:
+        """The models that a server has, and what it says of each; without `key` by the one that is kept.
 
-    async def tried(self, provider: Provider, model: str, key: str = "") -> str:
-        """The beginning of one short answer, streamed. Raises ModelError."""
-        asked = self._behind(
-            provider, provider.info(model, self.catalogue), key or await self._key_for(provider)
-        )
-        said = ""
-        async with aclosing(asked.stream(Request((Message("user", _TRIAL),)))) as arrivals:
-            async for arrival in arrivals:
-                if isinstance(arrival, Answer):
-                    said = arrival.text
-        return " ".join(said.split())[:_TRIAL_SHOWN]
+        Raises ModelError.
+        """
+        if _is_address(provider.base_url) and provider.base_url.strip().startswith("http:"):
+            here = await identify(self._nearby, root_of(provider.base_url))
+            if here is not None and here.kind != "other":
+                return {model.name: Said("server", model.source, model.figures) for model in here.models}
+        endpoint = self._endpoint(provider, key or await self._key_for(provider))
+        return {
+            name: Said("server", f"{provider.name}: its list of models", figures)
+            for name, figures in (await served_models(endpoint)).items()
+        }
+
+    async def nearby(self) -> tuple[LocalServer, ...]:
+        """The servers on this machine's usual ports; asked only because somebody wants to know."""
+        return await find_servers(self._nearby, self._ports)
+
+    async def test(
+        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
+    ) -> bool:
+        """Try a server out and tell each step as it goes; whether all that could be tried is well."""
+        value = key or await self._key_for(provider)
+        asked = self._behind(provider, provider.info(model, self.catalogue), value) if model else None
+        return await Trial(self._endpoint(provider, value), asked, told).run()
+
+    def _endpoint(self, provider: Provider, key: str) -> Endpoint:
+        return Endpoint(provider.name, provider.base_url, key, self._http)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
+        await self._nearby.aclose()
+
+
+def root_of(base_url: str) -> str:
+    """An OpenAI-like base URL without its /v1: where a local server's own questions are answered."""
+    return base_url.strip().rstrip("/").removesuffix("/v1")
 
 
 def _is_address(text: str) -> bool:

@@ -10,7 +10,13 @@ from typing import Any
 import msgspec
 
 from helix_desktop import __version__
-from helix_desktop.context.errors import ModelError, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.context.errors import (
+    KeyRefused,
+    ModelError,
+    ModelOverflow,
+    ModelRefused,
+    ModelUnreachable,
+)
 from helix_desktop.providers.http import Http, HttpFault, HttpReply
 from helix_desktop.providers.retry import Transient, is_transient, retry_after_s
 
@@ -65,6 +71,11 @@ class Endpoint:
         self.base_url = self._target.replace(self._login + at, "", 1) if at else self._target
         self._key = key.strip()
         self._http = http
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key goes along."""
+        return bool(self._key)
 
     def send(
         self, method: str, path: str, body: bytes | None = None
@@ -140,7 +151,7 @@ class Endpoint:
     def _refused(self, status: int, words: str, headers: Mapping[str, str], model: str) -> ModelRefused:
         if status == HTTPStatus.UNAUTHORIZED:
             what = f"{self.provider} refused the key." if self._key else f"{self.provider} wants a key."
-            return ModelRefused(what, words, "Enter the right key in Settings, Providers.")
+            return KeyRefused(what, words, "Enter the right key in Settings, Providers.")
         if status == HTTPStatus.FORBIDDEN:
             fix = "Check what the key may be used for, and the model's name."
             return ModelRefused(f"{self.provider} does not allow this.", words, fix)

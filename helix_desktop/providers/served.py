@@ -1,0 +1,128 @@
+"""What a server says of its models in its own list: windows, limits, prices, abilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from helix_desktop.context.errors import ModelError, ModelNonsense
+from helix_desktop.context.figures import Figures
+from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.http import HttpFault
+from helix_desktop.providers.retry import Transient
+
+_WINDOW = (
+    "context_length",  # OpenRouter, Together
+    "context_window",  # Groq
+    "max_context_length",  # Mistral, LM Studio
+    "max_model_len",  # vLLM
+    "max_input_tokens",  # Anthropic
+)
+_OUTPUT = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+_LARGEST = 100_000_000  # tokens; what is above is no limit
+_PER_MILLION = 1_000_000
+_NO_CHAT = frozenset({"embedding", "embeddings", "rerank", "moderation", "image", "audio", "transcribe"})
+
+
+async def served_models(endpoint: Endpoint) -> dict[str, Figures]:
+    """The chat models that a server lists, with what it says of each; asked once, without retries.
+
+    Raises ModelUnreachable, ModelRefused, ModelNonsense.
+    """
+    try:
+        async with endpoint.send("GET", "/models") as reply:
+            status, body, headers = reply.status, await reply.text(), reply.headers
+    except HttpFault as fault:
+        raise final(endpoint.unreachable(fault)) from fault
+    if status != HTTPStatus.OK:
+        raise final(endpoint.refusal(status, body, headers))
+    listed = figures_in(body)
+    if not listed and '"data"' not in body:
+        raise ModelNonsense(
+            f"{endpoint.provider} answered with something that is no list of models.",
+            "",
+            f"Check the base URL {endpoint.base_url}: most end in /v1.",
+        )
+    return listed
+
+
+def final(failure: ModelError | Transient) -> ModelError:
+    """What a failure means when nobody asks again."""
+    return failure.error if isinstance(failure, Transient) else failure
+
+
+def figures_in(listing: str) -> dict[str, Figures]:
+    """The chat models of a list as OpenAI's /models has it, with what it says of each; empty for no list."""
+    try:
+        found = msgspec.json.decode(listing)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return {}
+    data = found.get("data") if isinstance(found, dict) else None
+    models = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+    return {str(one["id"]): figures_of(one) for one in models if one.get("id") and _talks(one)}
+
+
+def figures_of(model: Mapping[str, Any]) -> Figures:
+    """What one entry of a list says."""
+    top = _table(model.get("top_provider"))
+    places = (top, model)
+    pricing = _table(model.get("pricing"))
+    price_in, price_out = _price(pricing, "prompt"), _price(pricing, "completion")
+    return Figures(
+        window=_tokens(places, _WINDOW),
+        output=_tokens(places, _OUTPUT),
+        price_in=price_in if price_out else 0.0,
+        price_out=price_out if price_in else 0.0,
+        price_cached=_price(pricing, "input_cache_read") if price_in and price_out else 0.0,
+        tools=_ability(model, "function_calling", "supported_parameters", "tools"),
+        images=_ability(model, "vision", "input_modalities", "image"),
+        reasoning=_ability(model, "reasoning", "supported_parameters", "reasoning"),
+    )
+
+
+def _talks(model: Mapping[str, Any]) -> bool:
+    """Whether a model answers messages; servers list embedding models too."""
+    able = _table(model.get("capabilities"))
+    return able.get("completion_chat") is not False and str(model.get("type")).lower() not in _NO_CHAT
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _tokens(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> int:
+    return next((int(value) for value in _values(places, names) if _is_limit(value)), 0)
+
+
+def _values(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> Iterator[Any]:
+    for place in places:
+        for name in names:
+            yield place.get(name)
+
+
+def _is_limit(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _LARGEST
+
+
+def _price(pricing: Mapping[str, Any], name: str) -> float:
+    """US dollars per million tokens; servers that name prices like this give them per token, as text."""
+    try:
+        price = float(pricing.get(name) or 0)
+    except (TypeError, ValueError):
+        return 0.0
+    return round(price * _PER_MILLION, 6) if 0 < price < 1 else 0.0
+
+
+def _ability(model: Mapping[str, Any], flag: str, listed_in: str, listed_as: str) -> bool | None:
+    """A capability that is a flag of its own, or one of a list; None when neither is there."""
+    able = _table(model.get("capabilities")).get(flag)
+    if isinstance(able, bool):
+        return able
+    for place in (model, _table(model.get("architecture"))):
+        listed = place.get(listed_in)
+        if isinstance(listed, list):
+            return listed_as in listed
+    return None
