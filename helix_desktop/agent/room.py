@@ -6,32 +6,20 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
-import msgspec
-
 from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
 from helix_desktop.agent.update import Happened, Update
-from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.digest import digest_of, is_digest, is_prefix, size_text
-from helix_desktop.context.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InputUnusable
-from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, Attachment, Recorded, SessionStarted
-from helix_desktop.context.image import LARGEST, Image, image_of
+from helix_desktop.context.content import SessionSummary
+from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, Recorded, SessionStarted
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """What became of verifying one content."""
-
-    digest: str
-    sound: bool
-    text: str
-
-
-class Room:
+class Room(Holdings):
     """An open workspace. Its conversations run whether or not anybody looks.
 
     `reading` says that its folder is not there, so that it can be looked at and no more.
@@ -40,9 +28,9 @@ class Room:
     def __init__(
         self, identity: str, parts: Parts, policy: Policy, model: Model, reading: bool = False
     ) -> None:
+        super().__init__(parts.store, parts.counter)
         self.id = identity
         self.reading = reading
-        self.store = parts.store
         self.policy = policy
         self._parts = parts
         self._ratios: dict[str, float] = {}
@@ -149,84 +137,8 @@ class Room:
         """The conversations that are open."""
         return tuple(self._open.values())
 
-    async def resolve(self, prefix: str) -> str:
-        """The one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
-        plain = prefix.strip().lower()
-        found = await self.store.find(plain, 6) if is_prefix(plain) else []
-        if len(found) == 1:
-            return found[0]
-        if not found and is_digest(plain):
-            await self.store.entry(plain)  # says so when it was forgotten
-        if not found:
-            raise DigestUnknown(
-                f"No cached output begins with {prefix[:64]!r}.",
-                "This workspace's cache holds no such hash.",
-                "List the entries to see what is there.",
-            )
-        raise DigestAmbiguous(
-            f"Several cached outputs begin with {plain!r}.",
-            ", ".join(one[:16] for one in found),
-            "Give more digits.",
-            near=tuple(found),
-        )
-
-    async def verify(self, digest: str) -> Verdict:
-        """Read a content again and compare its SHA-256 with its name."""
-        try:
-            data = await self.store.get(digest)
-        except ContentDamaged as error:
-            return Verdict(digest, False, str(error))
-        return Verdict(digest, True, f"{len(data):,} bytes match their SHA-256")
-
-    async def attach(self, digest: str, first: int = 0, last: int = 0) -> Attachment:
-        """A content, or its lines `first` to `last` (from 1), ready to be recalled into a message."""
-        data = await self.store.get(digest)
-        entry = await self.store.entry(digest)
-        label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
-        image = image_of(data, digest, label) if len(data) <= LARGEST else None
-        if image is not None:
-            return await self._pictured(image)
-        text = await asyncio.to_thread(_lines, data, first, last)
-        if first:
-            label = f"{label}, lines {first}-{last or 'end'}"
-        return Attachment(digest, label, text, await self.count(text), len(data))
-
-    async def attach_image(self, session: str, data: bytes, label: str) -> Attachment:
-        """An image the person brought along, stored and ready to go into a message.
-
-        Raises InputUnusable for what is no image, or too large for one.
-        """
-        image = image_of(data, digest_of(data), label)
-        if image is None or len(data) > LARGEST:
-            raise InputUnusable(
-                f"{label} cannot be sent as an image.",
-                f"It is {size_text(len(data))}; an image may have {size_text(LARGEST)}."
-                if image
-                else "It is no PNG, JPEG, GIF or WebP image.",
-                "Make it smaller and attach it again." if image else "Convert it to PNG and attach it again.",
-            )
-        content = Content(image.digest, data, "image", image.label, image.about, image.tokens)
-        await self.store.commit(session, contents=[content])
-        return await self._pictured(image)
-
-    async def _pictured(self, image: Image) -> Attachment:
-        tokens = image.tokens + await self.count(image.text)
-        marker_tokens = await self.count(image.marker)
-        return Attachment(image.digest, image.label, "", tokens, image.size, image, marker_tokens)
-
-    async def count(self, text: str) -> int:
-        """Tokens of a text."""
-        (tokens,) = await self._parts.counter.count([text])
-        return tokens
-
     async def close(self) -> None:
         """End every turn, then close the store."""
         for conversation in (*self._open.values(), *self._children.values()):
             await conversation.close()
         await self.store.close()
-
-
-def _lines(data: bytes, first: int, last: int) -> str:
-    """The text of a content, or its lines from `first` (0: all of it) to `last` (0: the end)."""
-    text = data.decode("utf-8", "replace")
-    return "\n".join(text.splitlines()[first - 1 : last or None]) if first else text

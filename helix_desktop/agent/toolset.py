@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from helix_desktop.agent.ports import Tools
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.message import ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 
 Listener = Callable[[], Awaitable[None]]
 
@@ -43,9 +43,9 @@ class Toolset:
         """
         return await self._home(call).approval(call)
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """Run a call. Raises ToolError with what the agent is told. Cancelling ends what was started."""
-        return await self._home(call).run(call)
+        return await self._home(call).run(call, told)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Be awaited after each change of `specs`. Call the returned function to stop."""

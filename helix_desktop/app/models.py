@@ -19,11 +19,11 @@ from helix_desktop.context.figures import Said
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.trial import Tick
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http, Timeouts
+from helix_desktop.providers.listing import LIST_PATHS, list_models
 from helix_desktop.providers.local_servers import PORTS, LocalServer, find_servers, identify
-from helix_desktop.providers.openai_chat import OpenAIChat
-from helix_desktop.providers.served import served_models
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC = "server"
@@ -41,7 +41,8 @@ class Models:
         ports: Sequence[int] = PORTS,
     ) -> None:
         """`ports` are those of this machine where model servers are looked for, when somebody asks."""
-        self._settings, self._secrets, self._pause_s, self._ports = settings, secrets, pause_s, ports
+        self._settings, self._secrets, self._pause_s = settings, secrets, pause_s
+        self.ports = ports
         self._http, self._nearby = Http(), Http(_NEARBY)
 
     @cached_property
@@ -93,7 +94,7 @@ class Models:
         return self._secrets.from_environment(provider.name).value
 
     def _behind(self, provider: Provider, info: ModelInfo, key: str) -> Model:
-        return OpenAIChat(info, provider.base_url, key, http=self._http)
+        return model_behind(provider.dialect, info, provider.base_url, key, http=self._http)
 
     async def offered(self, provider: Provider, key: str = "") -> dict[str, Said]:
         """The models that a server has, and what it says of each; without `key` by the one that is kept.
@@ -104,15 +105,16 @@ class Models:
             here = await identify(self._nearby, root_of(provider.base_url))
             if here is not None and here.kind != "other":
                 return {model.name: Said("server", model.source, model.figures) for model in here.models}
-        endpoint = self._endpoint(provider, key or await self._key_for(provider))
-        return {
-            name: Said("server", f"{provider.name}: its list of models", figures)
-            for name, figures in (await served_models(endpoint)).items()
-        }
+        value = key or await self._key_for(provider)
+        listed = await list_models(
+            provider.name, provider.base_url, value, http=self._http, dialect=provider.dialect
+        )
+        source = f"{provider.name}: its list of models"
+        return {name: Said("server", source, figures) for name, figures in listed.items()}
 
     async def nearby(self) -> tuple[LocalServer, ...]:
         """The servers on this machine's usual ports; asked only because somebody wants to know."""
-        return await find_servers(self._nearby, self._ports)
+        return await find_servers(self._nearby, self.ports)
 
     async def test(
         self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
@@ -120,10 +122,8 @@ class Models:
         """Try a server out and tell each step as it goes; whether all that could be tried is well."""
         value = key or await self._key_for(provider)
         asked = self._behind(provider, provider.info(model, self.catalogue), value) if model else None
-        return await Trial(self._endpoint(provider, value), asked, told).run()
-
-    def _endpoint(self, provider: Provider, key: str) -> Endpoint:
-        return Endpoint(provider.name, provider.base_url, key, self._http)
+        endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect)
+        return await Trial(endpoint, LIST_PATHS[provider.dialect], asked, told).run()
 
     async def close(self) -> None:
         """Close all connections."""

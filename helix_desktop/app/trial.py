@@ -24,7 +24,7 @@ from helix_desktop.context.message import (
 from helix_desktop.context.trial import UNTRIED, Tick, TickName, TickState
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpFault, is_loopback
-from helix_desktop.providers.served import final
+from helix_desktop.providers.listing import final
 
 _WORD = "lighthouse"
 _COUNT = "Count from one to ten in words, separated by commas. Write nothing else."
@@ -52,9 +52,14 @@ class Trial:
     """
 
     def __init__(
-        self, endpoint: Endpoint, model: Model | None, told: Callable[[tuple[Tick, ...]], None]
+        self,
+        endpoint: Endpoint,
+        list_path: str,
+        model: Model | None,
+        told: Callable[[tuple[Tick, ...]], None],
     ) -> None:
-        self._endpoint, self._model, self._told = endpoint, model, told
+        """`list_path` is where the server lists its models."""
+        self._endpoint, self._list_path, self._model, self._told = endpoint, list_path, model, told
         self._ticks: dict[TickName, Tick] = {tick.name: tick for tick in UNTRIED}
 
     async def run(self) -> bool:
@@ -88,7 +93,7 @@ class Trial:
         began = time.perf_counter()
         self._mark("reach", "running")
         try:
-            async with self._endpoint.send("GET", "/models") as reply:
+            async with self._endpoint.send("GET", self._list_path) as reply:
                 took = round((time.perf_counter() - began) * 1000)
                 status, tls, body, headers = reply.status, reply.tls, await reply.text(), reply.headers
         except HttpFault as fault:

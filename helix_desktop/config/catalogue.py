@@ -33,7 +33,10 @@ class Published(Figures, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A seller or a program that serves models; `key` says whether it asks for one."""
+    """A seller or a program that serves models; `key` says whether it asks for one.
+
+    `begin` names the models that a new provider begins with, the usual one first.
+    """
 
     name: str
     title: str
@@ -42,6 +45,7 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hosts: tuple[str, ...]
     key: bool
     source: str
+    begin: tuple[str, ...] = ()
     model: tuple[Published, ...] = ()
 
     def said(self, entry: Published, own: bool) -> Said:

@@ -65,7 +65,7 @@ class ModelEntry(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that offers models. Its key is never here: see `config.secrets`."""
+    """A server that offers models, and the dialect it speaks. Its key is never here: see `config.secrets`."""
 
     name: str
     base_url: str

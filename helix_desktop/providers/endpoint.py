@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
-from typing import Any
-
-import msgspec
+from urllib.parse import urlsplit
 
 from helix_desktop import __version__
 from helix_desktop.context.errors import (
@@ -17,55 +16,30 @@ from helix_desktop.context.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.http import Http, HttpFault, HttpReply
+from helix_desktop.providers.refusal import is_out_of_credit, is_overflow, name_of, words_in
 from helix_desktop.providers.retry import Transient, is_transient, retry_after_s
 
-LONGEST_QUOTE = 400
-"""Characters of a server's own words that are shown."""
+ANTHROPIC_VERSION = "2023-06-01"
+"""The version of the Messages API that is spoken, as its header names it."""
 
-_OVERFLOW = (
-    "context_length_exceeded",
-    "context length",
-    "maximum context",
-    "context window",
-    "context_window",
-    "exceed_context_size",
-    "available context size",
-    "context size has been exceeded",
-    "when context the overflows",
-    "prompt is too long",
-    "prompt too long",
-    "input is too long",
-    "input token count",
-    "too many input tokens",
-    "input tokens exceed",
-    "maximum prompt length",
-    "maximum model length",
-    "exceeds the maximum number of tokens",
-    "exceeded model token limit",
-    "reduce the length of the",
-    "prompt exceeds",
-    "too large for model with",
-)
-"""How servers say that a request is larger than the window, in lower case."""
-
-_RATE = ("per minute", "per day", "rate limit", "rate_limit")
-"""Words of a limit over time: what they are about is not too large for the window."""
-
-_NEVER_OVERFLOW = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-
-_NO_CREDIT = ("insufficient_quota", "insufficient balance", "billing_hard_limit", "credit balance")
+_PATHS = ("/chat/completions", "/responses", "/messages")
+_ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
 
 
 class Endpoint:
-    """One provider's server. `send` and `read` raise HttpFault.
+    """One provider's server, spoken to in one dialect. `send` raises HttpFault.
 
     `base_url` is for people: without the name and password that an address may carry.
     """
 
-    def __init__(self, provider: str, base_url: str, key: str, http: Http) -> None:
+    def __init__(
+        self, provider: str, base_url: str, key: str, http: Http, dialect: DialectName = "openai-chat"
+    ) -> None:
         self.provider = provider
-        self._target = base_url.strip().rstrip("/").removesuffix("/chat/completions")
+        self._dialect = dialect
+        self._target = _target(base_url, dialect)
         host = self._target.partition("://")[2].partition("/")[0]
         self._login, at, _ = host.rpartition("@")
         self.base_url = self._target.replace(self._login + at, "", 1) if at else self._target
@@ -82,15 +56,23 @@ class Endpoint:
     ) -> AbstractAsyncContextManager[HttpReply]:
         """Call a path below the base URL. Raises ModelRefused when the key cannot be a key."""
         headers = {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
-        if self._key:
-            if not (self._key.isascii() and self._key.isprintable()):
-                raise ModelRefused(
-                    f"The key for {self.provider} cannot be right.",
-                    "It contains characters that no key has.",
-                    "Paste the key again in Settings, Providers.",
-                )
-            headers["authorization"] = f"Bearer {self._key}"
-        return self._http.send(method, self._target + path, headers, body)
+        if self._key and not (self._key.isascii() and self._key.isprintable()):
+            raise ModelRefused(
+                f"The key for {self.provider} cannot be right.",
+                "It contains characters that no key has.",
+                "Paste the key again in Settings, Providers.",
+            )
+        return self._http.send(method, self._target + path, {**headers, **self._credentials()}, body)
+
+    def _credentials(self) -> dict[str, str]:
+        """The headers that carry the key, and the version of the dialect where it has one."""
+        bearer = {"authorization": f"Bearer {self._key}"} if self._key else {}
+        if self._dialect != "anthropic":
+            return bearer
+        # Servers that are compatible with Anthropic look for a bearer's token; Anthropic's own wants one key.
+        own = _is_anthropic(self._target)
+        keys = {"x-api-key": self._key, **({} if own else bearer)} if self._key else {}
+        return {"anthropic-version": ANTHROPIC_VERSION, **keys}
 
     def redact(self, text: str) -> str:
         """A text without the key, and without an address's name and password."""
@@ -123,23 +105,22 @@ class Endpoint:
         self, status: int, body: str, headers: Mapping[str, str], *, model: str = "", now: float = 0.0
     ) -> ModelError | Transient:
         """What a reply that is no answer means. `now` is seconds since 1970."""
-        words = self.redact(_words(body))
+        words = self.redact(words_in(body))
         low = body.lower()
-        limited = status == HTTPStatus.TOO_MANY_REQUESTS or any(word in low for word in _RATE)
-        if any(word in low for word in _NO_CREDIT) or status == HTTPStatus.PAYMENT_REQUIRED:
+        if is_out_of_credit(status, low):
             return ModelRefused(
                 f"{self.provider} says that the account has no credit left.",
                 words,
                 "Add credit there, or choose another model.",
             )
-        if not limited and status not in _NEVER_OVERFLOW and any(phrase in low for phrase in _OVERFLOW):
+        if is_overflow(status, low):
             return ModelOverflow(
                 f"The request is larger than the window of {model or 'the model'}.",
                 words,
                 "Compact the session, or correct the model's window in Settings, Providers.",
             )
         if is_transient(status):
-            name = _name(status)
+            name = name_of(status)
             error = ModelUnreachable(
                 f"{self.provider} could not answer ({name}).",
                 words,
@@ -169,40 +150,22 @@ class Endpoint:
                 f"{self.base_url} is not the right base URL.", why, "Enter the new one in Settings."
             )
         fix = "If the message does not help, try another model."
-        return ModelRefused(f"{self.provider} refused the request ({_name(status)}).", words, fix)
+        return ModelRefused(f"{self.provider} refused the request ({name_of(status)}).", words, fix)
 
 
-def _name(status: int) -> str:
+def _target(base_url: str, dialect: DialectName) -> str:
+    """An address as requests are sent below it: people paste whole paths, or leave the version out."""
+    target = base_url.strip().rstrip("/")
+    for path in _PATHS:
+        target = target.removesuffix(path)
+    if dialect == "anthropic" and "://" in target and not _ENDS_IN_VERSION.search(target):
+        return target + "/v1"
+    return target
+
+
+def _is_anthropic(url: str) -> bool:
     try:
-        return f"HTTP {status} {HTTPStatus(status).phrase}"
+        host = urlsplit(url).hostname or ""
     except ValueError:
-        return f"HTTP {status}"
-
-
-def _words(body: str) -> str:
-    """What a server says in a body of unknown form, as one short line."""
-    try:
-        found = _message_in(msgspec.json.decode(body))
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        found = "The server sent a web page." if is_page(body) else body
-    line = " ".join(found.split())
-    return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + "…"
-
-
-def is_page(body: str) -> bool:
-    """Whether a body is a web page."""
-    return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
-
-
-def _message_in(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return " ".join(_message_in(item) for item in value[:3])
-    if isinstance(value, dict):
-        known = [value[key] for key in ("error", "message", "detail", "msg") if value.get(key)]
-        metadata = value.get("metadata")
-        quoted = metadata.get("raw") if isinstance(metadata, dict) else None
-        if known:
-            return " ".join(_message_in(part) for part in (known[0], quoted) if part)
-    return "" if value is None else msgspec.json.encode(value).decode()
+        return False
+    return host == "anthropic.com" or host.endswith(".anthropic.com")

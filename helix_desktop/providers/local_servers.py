@@ -110,6 +110,13 @@ class _Asked:
             return {}
         return found if isinstance(found, dict) else {}
 
+    async def listed(self) -> dict[str, Figures]:
+        """Its list of models as OpenAI has it; empty when there is none."""
+        try:
+            return figures_in(await self.text("/v1/models"))
+        except ValueError:
+            return {}
+
 
 async def _llama_cpp(asked: _Asked) -> tuple[LocalModel, ...] | None:
     props = await asked.table("/props")
@@ -125,8 +132,7 @@ async def _llama_cpp(asked: _Asked) -> tuple[LocalModel, ...] | None:
     )
     share = f" of each of its {slots} slots" if slots > 1 else ""
     source = f"llama.cpp: the n_ctx{share} that it was started with"
-    names = figures_in(await asked.text("/v1/models"))
-    return tuple(LocalModel(name, figures, source, True) for name in names)
+    return tuple(LocalModel(name, figures, source, True) for name in await asked.listed())
 
 
 async def _lm_studio(asked: _Asked) -> tuple[LocalModel, ...] | None:
@@ -197,8 +203,7 @@ async def _other(asked: _Asked) -> tuple[LocalModel, ...] | None:
 
 
 async def _listed(asked: _Asked, source: str) -> tuple[LocalModel, ...]:
-    found = figures_in(await asked.text("/v1/models"))
-    return tuple(LocalModel(name, figures, source) for name, figures in found.items())
+    return tuple(LocalModel(name, told, source) for name, told in (await asked.listed()).items())
 
 
 def _sized(title: str, loaded: bool, most: int) -> str:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from helix_desktop.context.errors import ModelError, ModelNonsense
 from helix_desktop.context.figures import Figures
-from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import HttpFault
-from helix_desktop.providers.retry import Transient
 
 _WINDOW = (
     "context_length",  # OpenRouter, Together
@@ -27,42 +22,21 @@ _PER_MILLION = 1_000_000
 _NO_CHAT = frozenset({"embedding", "embeddings", "rerank", "moderation", "image", "audio", "transcribe"})
 
 
-async def served_models(endpoint: Endpoint) -> dict[str, Figures]:
-    """The chat models that a server lists, with what it says of each; asked once, without retries.
+def figures_in(listing: str) -> dict[str, Figures]:
+    """The chat models of a list as OpenAI's /models has it, by name, with what it says of each.
 
-    Raises ModelUnreachable, ModelRefused, ModelNonsense.
+    Raises ValueError for what is no list.
     """
     try:
-        async with endpoint.send("GET", "/models") as reply:
-            status, body, headers = reply.status, await reply.text(), reply.headers
-    except HttpFault as fault:
-        raise final(endpoint.unreachable(fault)) from fault
-    if status != HTTPStatus.OK:
-        raise final(endpoint.refusal(status, body, headers))
-    listed = figures_in(body)
-    if not listed and '"data"' not in body:
-        raise ModelNonsense(
-            f"{endpoint.provider} answered with something that is no list of models.",
-            "",
-            f"Check the base URL {endpoint.base_url}: most end in /v1.",
-        )
-    return listed
+        found = msgspec.json.decode(listing, type=_List)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise ValueError(str(error)) from error
+    models = [one for one in found.data or () if one.get("id") and _talks(one)]
+    return {str(one["id"]): figures_of(one) for one in sorted(models, key=lambda one: str(one["id"]))}
 
 
-def final(failure: ModelError | Transient) -> ModelError:
-    """What a failure means when nobody asks again."""
-    return failure.error if isinstance(failure, Transient) else failure
-
-
-def figures_in(listing: str) -> dict[str, Figures]:
-    """The chat models of a list as OpenAI's /models has it, with what it says of each; empty for no list."""
-    try:
-        found = msgspec.json.decode(listing)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return {}
-    data = found.get("data") if isinstance(found, dict) else None
-    models = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
-    return {str(one["id"]): figures_of(one) for one in models if one.get("id") and _talks(one)}
+class _List(msgspec.Struct):
+    data: list[dict[str, Any]] | None
 
 
 def figures_of(model: Mapping[str, Any]) -> Figures:

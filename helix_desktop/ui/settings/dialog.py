@@ -25,7 +25,7 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("data", "Data", "hard-drive"),
     ("about", "About", "info"),
 )
-_SIZE = (900, 720)
+_SIZE = (980, 760)
 
 
 class SettingsDialog(QDialog):

@@ -12,7 +12,7 @@ import pytest
 
 from helix_desktop.context.errors import ModelUnreachable
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import list_models
+from helix_desktop.providers.listing import list_models
 
 TLS = Path(__file__).parents[2] / "golden" / "tls"
 _LIST = b'{"object": "list", "data": [{"id": "small"}]}'
@@ -39,7 +39,7 @@ async def test_an_authority_in_the_system_s_trust_store_counts(monkeypatch: pyte
     monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "authority.pem"))
     http = Http()
     async with tls_server("good") as port:
-        assert await list_models("here", f"https://127.0.0.1:{port}/v1", http=http) == ("small",)
+        assert tuple(await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)) == ("small",)
         async with http.send("GET", f"https://localhost:{port}/v1/models") as reply:
             assert reply.tls.startswith("TLSv1.")
     await http.aclose()

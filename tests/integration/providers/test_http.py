@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.context.errors import ModelRefused, ModelUnreachable
 from helix_desktop.providers.http import Http, is_loopback
-from helix_desktop.providers.openai_chat import list_models
+from helix_desktop.providers.listing import list_models
 from tests.support.chat_server import ChatServer, say
 
 
@@ -39,7 +39,7 @@ async def test_the_systems_proxy_is_used_but_never_for_this_machine(monkeypatch:
     async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
-        assert await list_models("here", server.base_url, http=http) == ("large", "small")
+        assert tuple(await list_models("here", server.base_url, http=http)) == ("large", "small")
         assert proxy.requests == []
         with pytest.raises(ModelRefused):
             await list_models("away", "http://model.test/v1", http=http)
@@ -65,7 +65,7 @@ async def test_hosts_that_the_system_wants_without_a_proxy_are_reached_directly(
         monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
         at = server.base_url.replace("127.0.0.1", "model.test")
         for _ in range(2):
-            assert await list_models("away", at, http=http) == ("large", "small")
+            assert tuple(await list_models("away", at, http=http)) == ("large", "small")
         assert proxy.requests == []
     assert asked == ["model.test"]
     await http.aclose()

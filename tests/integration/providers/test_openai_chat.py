@@ -32,7 +32,8 @@ from helix_desktop.context.message import (
     Usage,
 )
 from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.openai_chat import OpenAIChat, list_models
+from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.openai_chat import OpenAIChat
 from helix_desktop.providers.retry import Retries
 from tests.support.chat_server import (
     Call,
@@ -456,7 +457,7 @@ class TestCancelling:
 class TestListing:
     async def test_names_come_sorted(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok"), models=("b", "a")) as server:
-            assert await list_models("local", server.base_url + "/", KEY, http=http) == ("a", "b")
+            assert tuple(await list_models("local", server.base_url + "/", KEY, http=http)) == ("a", "b")
             assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
     async def test_a_wrong_path_is_explained(self, http: Http) -> None:

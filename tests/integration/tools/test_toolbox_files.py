@@ -244,7 +244,7 @@ def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
     specs = make_toolbox(root).specs
     assert [spec.name for spec in specs] == [
         "read_file", "list_directory", "search_text", "write_file", "edit_file", "run_command",
-        "recall_cached_content", "search_cached_content",
+        "recall_cached_content", "search_cached_content", "list_cached_content",
     ]  # fmt: skip
     for spec in specs:
         assert spec.description

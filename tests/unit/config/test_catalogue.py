@@ -61,6 +61,8 @@ def test_a_provider_begins_at_every_vendor(vendor: Vendor) -> None:
     made = Provider(name=vendor.name, base_url=vendor.base_url, dialect=vendor.dialect)
     assert made.base_url.startswith("https://") == bool(vendor.hosts)
     assert not vendor.hosts or CATALOGUE.at(vendor.base_url) is vendor
+    for model in vendor.begin:
+        assert made.known(model, CATALOGUE).facts["window"].origin == "catalogue", model
 
 
 def test_a_dated_version_has_the_figures_of_its_model() -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.errors import ModelError, ModelOverflow, ModelRefused, ModelUnreachable
-from helix_desktop.providers.endpoint import LONGEST_QUOTE, Endpoint
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http
+from helix_desktop.providers.refusal import LONGEST_QUOTE
 from helix_desktop.providers.retry import Transient
 
 KEY = "sk-0123456789"

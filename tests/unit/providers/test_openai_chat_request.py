@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.image import Image, image_of
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.providers.openai_answer import Assembly
-from helix_desktop.providers.openai_request import DIALECT, request_body
+from helix_desktop.providers.openai_chat_answer import Assembly
+from helix_desktop.providers.openai_chat_request import DIALECT, request_body
 from tests.support.pictures import png
 
 INFO = ModelInfo("here", "m")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.errors import ModelNonsense
 from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
-from helix_desktop.providers.openai_answer import Assembly
+from helix_desktop.providers.openai_chat_answer import Assembly
 
 Piece = Mapping[str, Any]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from helix_desktop.context.image import Image
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
+from helix_desktop.providers.wire import arguments_text, data_url, encode
 
 DIALECT = "openai-chat"
 """Marks assistant messages that are kept in this dialect's own form."""
@@ -27,19 +24,7 @@ def request_body(info: ModelInfo, request: Request, *, ask_usage: bool) -> bytes
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    try:
-        return msgspec.json.encode(body)
-    except UnicodeEncodeError:
-        # A file name that is no UTF-8 brings half characters along; no server could read them.
-        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def is_object(text: str) -> bool:
-    """Whether a text is one JSON object."""
-    try:
-        return isinstance(msgspec.json.decode(text), dict)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return False
+    return encode(body)
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:
@@ -88,8 +73,7 @@ def _picture(image: Image, pictures: Mapping[str, bytes]) -> dict[str, Any]:
     data = pictures.get(image.digest)
     if data is None:
         return _text(image.marker)
-    encoded = b64encode(data).decode()
-    return {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{encoded}"}}
+    return {"type": "image_url", "image_url": {"url": data_url(image, data)}}
 
 
 def _assistant(message: Message, provider: str) -> dict[str, Any]:
@@ -106,10 +90,5 @@ def _assistant(message: Message, provider: str) -> dict[str, Any]:
 
 
 def _call(call: ToolCall, sent: Mapping[str, Any]) -> dict[str, Any]:
-    function = {**sent.get("function", {}), "name": call.name, "arguments": _arguments(call.arguments)}
+    function = {**sent.get("function", {}), "name": call.name, "arguments": arguments_text(call.arguments)}
     return {**sent, "id": call.id, "type": "function", "function": function}
-
-
-def _arguments(text: str) -> str:
-    """Arguments that a server can read again: several refuse a whole request over one malformed call."""
-    return text if is_object(text) else msgspec.json.encode({"malformed": text}).decode()

@@ -10,7 +10,10 @@ import msgspec
 
 from helix_desktop.context.errors import ModelNonsense, ModelRefused
 from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
-from helix_desktop.providers.openai_request import DIALECT, is_object
+from helix_desktop.providers.dialect import Piece
+from helix_desktop.providers.openai_chat_request import DIALECT
+from helix_desktop.providers.streaming import error_sent
+from helix_desktop.providers.wire import is_object
 
 _STOPS: Mapping[str, Stop] = {
     "length": "length",
@@ -20,6 +23,9 @@ _STOPS: Mapping[str, Stop] = {
     "safety": "filter",
 }
 """Why an answer ended, where it is not just done: OpenAI's words and those of compatible servers."""
+
+_FAILED = frozenset({"error", "network_error"})
+"""Reasons to end that say that the server failed."""
 
 _WHOLE = frozenset({"type", "id", "role", "format", "name", "index"})
 """Fields that a server repeats whole; all other text comes in pieces."""
@@ -38,12 +44,8 @@ class Assembly:
         self._choices = 0
         self._finish = ""
         self._usage: Usage | None = None
+        self.progress = 0
         self.done = False
-
-    @property
-    def begun(self) -> bool:
-        """Whether any piece of an answer has arrived."""
-        return self._choices > 0
 
     @property
     def complete(self) -> bool:
@@ -55,16 +57,23 @@ class Assembly:
         """Whether nothing of interest is still to come."""
         return self.done or (bool(self._finish) and self._usage is not None)
 
-    def add(self, chunk: Mapping[str, Any]) -> list[TextArrived | ReasoningArrived]:
-        """Take one piece in; gives what it adds for a reader."""
+    def add(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """Take one piece in; gives what it adds for a reader. Raises ErrorSent."""
         self._usage = _usage(chunk.get("usage")) or self._usage
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return []
+        choice = choices[0]
+        if choice.get("error") or choice.get("finish_reason") in _FAILED:
+            raise error_sent(choice.get("error") or choice)
         self._choices += 1
-        self._finish = str(choices[0].get("finish_reason") or self._finish)
-        delta = choices[0].get("delta") or choices[0].get("message")
+        self._finish = str(choice.get("finish_reason") or self._finish)
+        delta = choice.get("delta") or choice.get("message")
         return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
+
+    def add_whole(self, reply: Mapping[str, Any]) -> list[Piece]:
+        """Take in an answer that was not streamed. Raises ErrorSent."""
+        return self.add(reply)
 
     def answer(self) -> Answer:
         """The whole answer. Raises ModelNonsense when it is none, ModelRefused when a filter held it back."""
@@ -94,9 +103,10 @@ class Assembly:
             verbatim={"dialect": DIALECT, "provider": self._provider, "message": message},
         )
 
-    def _add_delta(self, delta: dict[str, Any]) -> list[TextArrived | ReasoningArrived]:
-        arrived: list[TextArrived | ReasoningArrived] = []
+    def _add_delta(self, delta: dict[str, Any]) -> list[Piece]:
+        arrived: list[Piece] = []
         delta.pop("role", None)
+        self.progress += any(delta.values())
         text, thought = _texts(delta.pop("content", None))
         text += _texts(delta.pop("refusal", None))[0]
         reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thought

@@ -1,0 +1,89 @@
+"""What a dialect has to say so that `streaming.StreamedModel` can speak it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from helix_desktop.context.message import Answer, ReasoningArrived, Request, TextArrived
+
+DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
+
+Piece = TextArrived | ReasoningArrived
+"""What a reader is shown while an answer arrives."""
+
+
+class ErrorSent(Exception):
+    """A server sent an error where a piece of the answer should be; `body` holds its words."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(body)
+        self.status, self.body = status, body
+
+
+class Assembly(Protocol):
+    """Folds the pieces of one answer.
+
+    `progress` grows with every piece that carries something, not when a server only keeps the line open.
+    `done` is set when the server has sent its end marker.
+    """
+
+    progress: int
+    done: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether the server has said that the answer is at its end."""
+        ...
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing of interest is still to come."""
+        ...
+
+    def add(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """Take one piece in; gives what it adds for a reader. Raises ErrorSent."""
+        ...
+
+    def add_whole(self, reply: Mapping[str, Any]) -> list[Piece]:
+        """Take in an answer that was not streamed. Raises ErrorSent."""
+        ...
+
+    def answer(self) -> Answer:
+        """The whole answer. Raises ModelNonsense when it is none, ModelRefused, ModelOverflow."""
+        ...
+
+
+class Exchange(Protocol):
+    """One request in a dialect's words, for as many attempts as it takes."""
+
+    def body(self) -> bytes:
+        """The request as JSON, as it is to be sent now."""
+        ...
+
+    def assembly(self) -> Assembly:
+        """What takes in the answer to the body made last."""
+        ...
+
+    def adapt(self, status: int, words: str) -> bool:
+        """Learn from a refusal; whether the body is another one now, worth sending at once."""
+        ...
+
+
+class Dialect(Protocol):
+    """One way of speaking to a model; what it learns of its server holds for all later requests."""
+
+    @property
+    def path(self) -> str:
+        """Where requests go, below the base URL."""
+        ...
+
+    def exchange(self, request: Request) -> Exchange:
+        """Prepare one request."""
+        ...
+
+
+def new_call_id() -> str:
+    """An id for a tool call whose server gave none."""
+    return f"call_{uuid.uuid4().hex[:24]}"

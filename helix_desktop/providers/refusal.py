@@ -1,0 +1,146 @@
+"""What servers say when they refuse: too large, no credit, come back later, and where the words are."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+LONGEST_QUOTE = 400
+"""Characters of a server's own words that are shown."""
+
+_OVERFLOW = (
+    "context_length_exceeded",
+    "context length",
+    "maximum context",
+    "context window",
+    "context_window",
+    "context limit",
+    "exceed_context_size",
+    "available context size",
+    "context size has been exceeded",
+    "when context the overflows",
+    "prompt is too long",
+    "prompt too long",
+    "prompt is longer than",
+    "input is too long",
+    "input length exceeds",
+    "input token count",
+    "too many input tokens",
+    "input tokens exceed",
+    "maximum input length",
+    "maximum prompt length",
+    "maximum model length",
+    "max_model_len",
+    "max_seq_len",
+    "maximum sequence length",
+    "exceeds the maximum number of tokens",
+    "maximum allowed number of input tokens",
+    "exceeded model token limit",
+    "exceeds the limit of tokens",
+    "reduce the length of the",
+    "please shorten your",
+    "prompt exceeds",
+    "request_too_large",
+    "string_above_max_length",
+    "too large for model with",
+)
+"""How servers say that a request is larger than the window, in lower case."""
+
+_RATE = ("per minute", "per day", "rate limit", "rate_limit", "(tpm)")
+"""Words of a limit over time: what they are about is not too large for the window."""
+
+_NEVER_OVERFLOW = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
+
+_NO_CREDIT = ("insufficient_quota", "insufficient balance", "billing_hard_limit", "credit balance")
+
+_STATUS_OF: dict[str, int] = {
+    "overloaded_error": 529,
+    "overloaded": 529,
+    "timeout_error": HTTPStatus.GATEWAY_TIMEOUT,
+    "rate_limit_error": HTTPStatus.TOO_MANY_REQUESTS,
+    "rate_limit_exceeded": HTTPStatus.TOO_MANY_REQUESTS,
+    "billing_error": HTTPStatus.PAYMENT_REQUIRED,
+    "authentication_error": HTTPStatus.UNAUTHORIZED,
+    "permission_error": HTTPStatus.FORBIDDEN,
+    "not_found_error": HTTPStatus.NOT_FOUND,
+    "model_not_found": HTTPStatus.NOT_FOUND,
+    "request_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "invalid_prompt": HTTPStatus.BAD_REQUEST,
+}
+"""The HTTP status that an error's type or code inside a stream stands for (Anthropic, OpenAI)."""
+
+
+def is_limited(status: int, words: str) -> bool:
+    """Whether a refusal is about requests or tokens over time; `words` in lower case."""
+    return status == HTTPStatus.TOO_MANY_REQUESTS or any(word in words for word in _RATE)
+
+
+def is_overflow(status: int, words: str) -> bool:
+    """Whether a refusal says that the request is larger than the window; `words` in lower case."""
+    if is_limited(status, words) or status in _NEVER_OVERFLOW:
+        return False
+    return status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or any(phrase in words for phrase in _OVERFLOW)
+
+
+def is_out_of_credit(status: int, words: str) -> bool:
+    """Whether a refusal says that the account is empty; `words` in lower case."""
+    return status == HTTPStatus.PAYMENT_REQUIRED or any(word in words for word in _NO_CREDIT)
+
+
+def status_in(failure: Any) -> int:
+    """The status of an error inside a stream: given as `code`, `status` or `type`, or not at all."""
+    words = [str(failure.get(key)) for key in ("code", "status", "type")] if isinstance(failure, dict) else []
+    for word in words:
+        if word.isdigit() and int(word) >= HTTPStatus.BAD_REQUEST:
+            return int(word)
+        if word in _STATUS_OF:
+            return int(_STATUS_OF[word])
+    bad = any("invalid_request" in word or word.startswith("invalid_") for word in words)
+    return int(HTTPStatus.BAD_REQUEST if bad else HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def name_of(status: int) -> str:
+    """A status as people read it."""
+    try:
+        return f"HTTP {status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return f"HTTP {status}"
+
+
+def words_in(body: str) -> str:
+    """What a server says in a body of unknown form, as one short line."""
+    try:
+        found = _message_in(msgspec.json.decode(body))
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        found = "The server sent a web page." if is_page(body) else body
+    line = " ".join(found.split())
+    return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + "…"
+
+
+def is_page(body: str) -> bool:
+    """Whether a body is a web page."""
+    return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
+
+
+def sample(text: str) -> str:
+    """The beginning of what a server sent instead of an answer, as a sentence."""
+    if is_page(text):
+        return "It sent a web page."
+    line = " ".join(text[:200].split())
+    return f"It sent: {line}" if line else "It sent nothing."
+
+
+def _message_in(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " ".join(_message_in(item) for item in value[:3])
+    if isinstance(value, dict):
+        known = [value[key] for key in ("error", "message", "detail", "msg") if value.get(key)]
+        metadata = value.get("metadata")
+        quoted = metadata.get("raw") if isinstance(metadata, dict) else None
+        if known:
+            return " ".join(_message_in(part) for part in (known[0], quoted) if part)
+    return "" if value is None else msgspec.json.encode(value).decode()
