@@ -1,15 +1,21 @@
 # A thin wrapper: every command is one of ./helix, which also works where make is missing.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench torture screenshots doctor lock clean
+.PHONY: help run test test-peers soak check bench torture screenshots doctor lock clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## Set up, then start the app (without a display: the guided demo, pictures in build/demo)
 	@./helix run
 
 test: ## Set up, check, then run the whole test suite
 	@./helix test
+
+test-peers: ## Test against programs of others (model servers that fail on purpose, a real llama.cpp)
+	@./helix test-peers
+
+soak: ## Run 2,000 turns against a server that fails on purpose, and look for leaks
+	@./helix soak
 
 check: ## Format, lint, types and import rules
 	@./helix check

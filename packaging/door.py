@@ -14,9 +14,12 @@ from typing import NoReturn
 
 import qt_libraries
 from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
+from peers import LOCK as PEERS_LOCK
+from peers import Peers, lock_node
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = Environment(ROOT)
+PEERS = Path("tests", "peers")
 
 CHECKS = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
@@ -42,9 +45,21 @@ def test(arguments: Sequence[str]) -> int:
     checked = 0 if arguments else _check()
     # After the checks and on its own stream: pytest's summary is the last line of a good run.
     # Two processes: the suite waits about half its time, for event loops, disks and children of its own.
-    beside = [] if arguments else ["-n", "2", "--dist", "worksteal"]
+    beside = [] if arguments else ["-n", "2", "--dist", "worksteal", f"--ignore={PEERS}"]
     tested = _call("-m", "pytest", *beside, *arguments)
     return tested or checked
+
+
+def test_peers(arguments: Sequence[str]) -> int:
+    """Test against programs of others, installed below build/peers; what cannot be installed is skipped."""
+    _set_up_peers()
+    return _call("-m", "pytest", *(arguments or [str(PEERS)]))
+
+
+def soak(arguments: Sequence[str]) -> int:
+    """Run 2,000 turns against a server that fails on purpose, and look for leaks; --turns N for fewer."""
+    _set_up_peers()
+    _become(str(PEERS / "soak.py"), *arguments)
 
 
 def check(arguments: Sequence[str]) -> int:
@@ -94,23 +109,23 @@ def doctor(arguments: Sequence[str]) -> int:
 
 
 def lock(arguments: Sequence[str]) -> int:
-    """Resolve pyproject.toml into the two locks; --upgrade takes newer versions."""
+    """Resolve pyproject.toml into its locks, and the peers of Node; --upgrade takes newer versions."""
     with tempfile.TemporaryDirectory() as folder:
         tool = Environment(Path(folder))
         _must(sys.executable, "-m", "venv", str(Path(folder, ".venv")))
         _must(str(tool.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv")
+        # A lock names what, never where from: no address of any registry comes into the project.
+        resolve = [
+            *("-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
+            *("--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-header"),
+            "--system-certs",
+        ]
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
-            resolve = ["-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
-            # A lock names what, never where from: no address of any registry comes into the project.
-            bare = [
-                "--generate-hashes",
-                "--no-emit-index-url",
-                "--no-emit-find-links",
-                "--no-header",
-                "--system-certs",
-            ]
-            _must(str(tool.python), *resolve, *bare, *group, *arguments, "pyproject.toml", "-o", name)
+            _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
+        peers = ["--group", "pyproject.toml:peers", "-o", str(PEERS_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, *peers)
+    lock_node(ROOT)
     return 0
 
 
@@ -125,6 +140,8 @@ def show_help(arguments: Sequence[str]) -> int:
 COMMANDS: dict[str, Command] = {
     "run": run,
     "test": test,
+    "test-peers": test_peers,
+    "soak": soak,
     "check": check,
     "bench": bench,
     "torture": torture,
@@ -163,6 +180,12 @@ def _set_up(need: str, *, libraries: str | None) -> None:
         if libraries:
             qt_libraries.ensure(libraries, os.environ)
         HERE.ensure(need)
+
+
+def _set_up_peers() -> None:
+    _set_up("test", libraries="test")
+    with HERE.alone():
+        Peers(ROOT).ensure()
 
 
 def _has_display() -> bool:

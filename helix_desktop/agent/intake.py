@@ -11,10 +11,12 @@ from helix_desktop.agent.ports import Counter
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of, first_line, handle
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.image import Image, image_of
 from helix_desktop.context.intake import LEAST_BUDGET, preview
 from helix_desktop.context.message import Answer, ModelInfo, ToolCall
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.shorten import Shortened, shorten
+from helix_desktop.context.spending import step_cost
 from helix_desktop.context.target import target_of
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.window import marker_of
@@ -25,12 +27,21 @@ _TRIES = 5  # a preview is made so often at most until it is small enough
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """An output that arrived: the event in its full form, its content, its text, the tokens of all of it."""
+    """An output that arrived: the event in its full form, its content, its text, the tokens of all of it.
+
+    `pictures` are the contents of the images that came beside its text.
+    """
 
     answer: ToolAnswered
     content: Content | None
     text: str
     full_tokens: int
+    pictures: tuple[Content, ...] = ()
+
+    @property
+    def contents(self) -> list[Content]:
+        """All that is to be stored with the event."""
+        return [*([self.content] if self.content is not None else []), *self.pictures]
 
 
 class Intake:
@@ -63,6 +74,7 @@ class Intake:
             short=tuple(one.call for one in found),
             short_tokens=tokens - saved if found else 0,
         )
+        spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
         return spoke, await self._arguments(answer.calls, found)
 
     async def _arguments(self, calls: Sequence[ToolCall], found: Sequence[Shortened]) -> list[Content]:
@@ -85,6 +97,9 @@ class Intake:
 
     async def taken(self, call: ToolCall, result: ToolResult, duration_ms: int = 0) -> Taken:
         """An output as it came: whole, in the form the tool itself gave it, or the image it is."""
+        beside = _pictures(result)
+        if beside:
+            result = _with_handles(result, beside)
         if len(result.content) > _THREADED:
             text, digest, exact = await asyncio.to_thread(_read, result)
         else:
@@ -106,22 +121,28 @@ class Intake:
             whole=shown == text and exact and not result.recalled,
             recalled=result.recalled,
             subagent=result.subagent,
-            images=(result.image,) if result.image else (),
+            delegated=result.delegated,
+            images=(*([result.image] if result.image else []), *beside),
+            outcome="stopped" if result.stopped else "ran",
         )
         texts = [shown, marker_of(answer)] if shown == text else [shown, marker_of(answer), text]
         counts = await self._counter.count(texts)
         full = counts[0] if shown == text else counts[2]
-        pictured = result.image.tokens if result.image else 0
+        pictured = sum(image.tokens for image in answer.images)
         answer = msgspec.structs.replace(answer, tokens=counts[0] + pictured, marker_tokens=counts[1])
         content = None
         if not result.recalled:
-            size = pictured or full
+            size = pictured if result.image else full
             content = Content(digest, result.content, call.name, answer.target, answer.first_line, size)
-        return Taken(answer, content, text, full)
+        kept = [
+            Content(image.digest, data, call.name, answer.target, image.about, image.tokens)
+            for image, data in zip(beside, result.pictures, strict=True)
+        ]
+        return Taken(answer, content, text, full, tuple(kept))
 
     def gated(self, taken: Taken, policy: Policy, window: int) -> bool:
         """Whether an output is too large to be shown whole without a choice."""
-        if not policy.enabled or taken.answer.recalled or taken.answer.images:
+        if not policy.enabled or taken.answer.recalled or (taken.answer.images and not taken.pictures):
             return False
         tokens = taken.answer.tokens
         return bool(policy.intake_above and tokens > policy.intake_above) or (
@@ -131,6 +152,7 @@ class Intake:
     async def previewed(self, taken: Taken, policy: Policy) -> ToolAnswered:
         """The output as a preview of about the policy's tokens, ending with its marker."""
         shown, tokens = await self.preview(taken.text, taken.answer, policy.preview_tokens)
+        tokens += sum(image.tokens for image in taken.answer.images)
         return msgspec.structs.replace(taken.answer, text=shown, tokens=tokens, whole=False, form="preview")
 
     async def preview(self, text: str, answer: ToolAnswered, most: int) -> tuple[str, int]:
@@ -168,6 +190,20 @@ def _shortened_texts(calls: Sequence[ToolCall], found: Sequence[Shortened]) -> l
     """For each call that can be shortened its arguments in full and shortened, in turn."""
     given = {call.id: call.arguments for call in calls}
     return [text for one in found for text in (given[one.call.call_id], one.call.arguments)]
+
+
+def _pictures(result: ToolResult) -> tuple[Image, ...]:
+    """The images beside a text. Raises ValueError for bytes that are none."""
+    found = tuple(image_of(data, digest_of(data)) for data in result.pictures)
+    if None in found:
+        raise ValueError("a picture beside an output is no image")
+    return tuple(image for image in found if image is not None)
+
+
+def _with_handles(result: ToolResult, beside: Sequence[Image]) -> ToolResult:
+    """The output with a line for each image, so that its text leads to them wherever it stands."""
+    lines = "\n".join(image.marker.replace("Image left out", "Image", 1) for image in beside)
+    return msgspec.structs.replace(result, content=result.content + f"\n\n{lines}".encode())
 
 
 def _read(result: ToolResult) -> tuple[str, str, bool]:

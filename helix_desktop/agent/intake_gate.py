@@ -45,7 +45,7 @@ class IntakeGate:
         """Record an output, or add a large one to `batch`: stored, its preview ready for want of a choice."""
         policy, frame, _ = self._settings()
         answer = taken.answer
-        contents = [taken.content] if taken.content is not None else []
+        contents = taken.contents
         if self._intake.gated(taken, policy, frame.info.window):
             answer = await self._intake.previewed(taken, policy)
             if _asks(policy, frame.info.demo):
@@ -95,6 +95,7 @@ class IntakeGate:
             intake_tokens=first.intake_tokens + chosen.tokens,
             intake_cached=first.intake_cached + chosen.cached,
             intake_ms=first.intake_ms + chosen.ms,
+            intake_cost=first.intake_cost + chosen.cost,
         )
         return [first, *others]
 
@@ -130,6 +131,7 @@ class IntakeGate:
             intake_cached=made.cached,
             intake_model=made.model,
             intake_note=made.refused or made.fallback,
+            intake_cost=made.cost,
         )
         if made.refused:
             return answer

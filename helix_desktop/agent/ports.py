@@ -23,7 +23,7 @@ from helix_desktop.context.event import Recorded
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, Decision, Progress, Rule, ToolResult, unheard
+from helix_desktop.context.tool import ApprovalAsk, Progress, Reply, Rule, ToolResult, unheard
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
@@ -287,8 +287,8 @@ class Tools(Protocol):
 class Approver(Protocol):
     """The person, asked."""
 
-    async def decide(self, session: str, ask: ApprovalAsk) -> Decision:
-        """Wait for the person's answer to one question."""
+    async def decide(self, session: str, ask: ApprovalAsk) -> Reply | None:
+        """Wait for the person's answer to one question; None when it is to be looked at again."""
         ...
 
 

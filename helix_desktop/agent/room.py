@@ -6,16 +6,20 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
+from helix_desktop.agent.approval import Leeway
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.purse import Purse
+from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
-from helix_desktop.agent.update import Happened, Update
+from helix_desktop.agent.update import ChangedOutside, Happened, Update
 from helix_desktop.context.content import SessionSummary
-from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, Recorded, SessionStarted
+from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, ModelRole, Recorded, SessionStarted
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.spending import Spending
 from helix_desktop.context.transcript import Transcript
 
 
@@ -26,7 +30,7 @@ class Room(Holdings):
     """
 
     def __init__(
-        self, identity: str, parts: Parts, policy: Policy, model: Model, reading: bool = False
+        self, identity: str, parts: Parts, policy: Policy, models: Model | Roles, reading: bool = False
     ) -> None:
         super().__init__(parts.store, parts.counter)
         self.id = identity
@@ -34,7 +38,7 @@ class Room(Holdings):
         self.policy = policy
         self._parts = parts
         self._ratios: dict[str, float] = {}
-        self._terms = Terms(parts, lambda: self.policy, model, self._ratios)
+        self._terms = Terms(parts, lambda: self.policy, models, self._ratios)
         self._open: dict[str, Conversation] = {}
         self._children: dict[str, Conversation] = {}
         self._listeners: list[Callable[[str, Update], None]] = []
@@ -44,13 +48,26 @@ class Room(Holdings):
         return self._parts.clock()
 
     @property
+    def trusted(self) -> bool:
+        """Whether the person trusts the folder: only then something runs here, or is sent."""
+        return self._parts.trusted()
+
+    @property
     def model(self) -> Model:
         """The model that answers in this workspace."""
         return self._terms.model
 
-    async def use(self, model: Model) -> None:
-        """Let another model answer from the next step on; subagents go on with the one they began with."""
-        await self._terms.use(model)
+    @property
+    def roles(self) -> Roles:
+        """Which model does what in this workspace."""
+        return self._terms.roles
+
+    async def use(self, models: Model | Roles) -> None:
+        """Let other models work from the next step on; subagents go on with those they began with.
+
+        A model alone is the new main one, beside the others as they are.
+        """
+        await self._terms.use(models)
 
     async def retool(self) -> None:
         """Let the model know of changed tools from the next step on; subagents keep those they began with."""
@@ -68,12 +85,12 @@ class Room(Holdings):
 
     async def open(self, session: str) -> Conversation:
         """The conversation of a session, opened once; a turn that a crash cut off is marked interrupted."""
-        known = self._open.get(session) or self._children.get(session)
+        known = self.known(session)
         if known is not None:
             self._open[session] = known
             return known
         if not self._terms.framed:
-            await self.use(self.model)
+            await self.use(self.roles)
         log = await self.store.events(session)
         transcript = await asyncio.to_thread(Transcript, log)
         listed = await self.store.sessions()
@@ -86,29 +103,74 @@ class Room(Holdings):
                 self._ratios.setdefault(label, ratio)  # the newest session comes first
             if one.id == session:
                 opened.take_figures(one)
-        nursery = None if transcript.parent else self
-        conversation = Conversation(opened, scope, self._parts, self._terms, nursery)
+        conversation = await self._conversing(opened, scope)
+        conversation.purse.children = {
+            one.id: Spending(one.spent, one.cost) for one in listed if one.parent == session
+        }
+        if session in self._open:  # by somebody else meanwhile
+            return self._open[session]
         self._open[session] = conversation
         opened.listen(lambda update: self._hear(opened, update))
         await opened.mend()
         return conversation
 
+    async def _conversing(self, session: Session, scope: TaskScope) -> Conversation:
+        """A session's conversation; a subagent's goes on under its own terms, with what subagents may do."""
+        known = session.transcript
+        leeway = Leeway(known.mode)
+        if not known.parent:
+            return Conversation(session, scope, self._parts, self._terms, _Nursery(self, leeway), leeway)
+        parts = self._parts.for_subagents()
+        terms = Terms(
+            parts,
+            lambda: known.own_policy or self.policy,
+            self._roles_for(self._answering(known.answering)),
+            self._ratios,
+        )
+        await terms.use(terms.roles)
+        return Conversation(
+            session, scope, parts, terms, leeway=leeway, above=lambda: self._paying(known.parent)
+        )
+
+    def _paying(self, parent: str) -> Purse | None:
+        """The purse of the session that a subagent works for, while that is open."""
+        return self._open[parent].purse if parent in self._open else None
+
+    def _answering(self, role: ModelRole) -> Model:
+        """The workspace's model of a role; where none is set for it, the main one."""
+        return {"main": None, "fast": self.roles.fast, "long": self.roles.long}[role] or self.model
+
+    def _roles_for(self, model: Model) -> Roles:
+        """The roles in a subagent's work: its own model answers, the others help as they do here."""
+        return self.roles.with_main(model)
+
     def _hear(self, session: Session, update: Update) -> None:
         match update:
             case Happened(recorded=Recorded(event=AssistantSpoke(model=model))) if model in session.ratios:
                 self._ratios[model] = session.ratios[model]
+        payer = self._paying(session.transcript.parent)
+        if payer is not None:
+            payer.children[session.id] = session.transcript.spent
         if session.id in self._open:  # of a subagent that nobody looks at, its parent tells
             for listener in tuple(self._listeners):
                 listener(session.id, update)
 
-    async def admit(self, policy: Policy | None, model: Model | None) -> Conversation:
+    async def admit(
+        self, policy: Policy | None, model: Model | None, role: ModelRole, leeway: Leeway
+    ) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()
-        terms = Terms(parts, lambda: policy or self.policy, model or self.model, self._ratios)
-        await terms.use(terms.model)
+        roles = self._roles_for(model or self._answering(role))
+        terms = Terms(parts, lambda: policy or self.policy, roles, self._ratios)
+        await terms.use(terms.roles)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
         session.listen(lambda update: self._hear(session, update))
-        self._children[session.id] = Conversation(session, scope, parts, terms)
+        self._children[session.id] = Conversation(
+            *(session, scope, parts, terms),
+            leeway=leeway,
+            led=True,
+            above=lambda: self._paying(session.transcript.parent),
+        )
         return self._children[session.id]
 
     async def release(self, session: str) -> None:
@@ -132,6 +194,15 @@ class Room(Holdings):
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    def known(self, session: str) -> Conversation | None:
+        """The conversation of a session that is open, or works for another one; None when it is neither."""
+        return self._open.get(session) or self._children.get(session)
+
+    def changed_outside(self, session: str) -> None:
+        """Tell the listeners that another process stored something of a session (empty: of any)."""
+        for listener in tuple(self._listeners):
+            listener(session, ChangedOutside())
+
     @property
     def conversations(self) -> tuple[Conversation, ...]:
         """The conversations that are open."""
@@ -142,3 +213,20 @@ class Room(Holdings):
         for conversation in (*self._open.values(), *self._children.values()):
             await conversation.close()
         await self.store.close()
+
+
+class _Nursery:
+    """Where the subagents of one conversation come from: they act as freely as it does, and no more."""
+
+    def __init__(self, room: Room, leeway: Leeway) -> None:
+        self._room, self._leeway = room, leeway
+
+    async def admit(
+        self, policy: Policy | None, model: Model | None, role: ModelRole = "main"
+    ) -> Conversation:
+        """A subagent's conversation, without a log yet."""
+        return await self._room.admit(policy, model, role, self._leeway)
+
+    async def release(self, session: str) -> None:
+        """Let go of a subagent that has ended."""
+        await self._room.release(session)

@@ -13,15 +13,16 @@ from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import (
     AssistantSpoke,
-    Ended,
     Event,
     Recorded,
+    SessionRenamed,
     SessionStarted,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.context.message import ToolCall
+from helix_desktop.context.message import Ended, ToolCall
+from helix_desktop.context.spending import spent_in
 from helix_desktop.context.transcript import Transcript
 
 INTERRUPTED = (
@@ -130,9 +131,11 @@ class Session:
     def _summary(self, recorded: Sequence[Recorded], now: int) -> SessionSummary:
         spoken = (UserSpoke, AssistantSpoke, ToolAnswered)
         added = sum(isinstance(one.event, spoken) for one in recorded)
-        titles = [one.event.title for one in recorded if hasattr(one.event, "title")]
+        titled = (SessionStarted, SessionRenamed)
+        titles = [one.event.title for one in recorded if isinstance(one.event, titled)]
         parents = [one.event.parent for one in recorded if isinstance(one.event, SessionStarted)]
         known = self.transcript
+        spent = sum((spent_in(one.event) for one in recorded), known.spent)
         return SessionSummary(
             id=self.id,
             title=titles[-1] if titles else known.title,
@@ -145,6 +148,8 @@ class Session:
             events=known.last_seq + len(recorded),
             parent=parents[-1] if parents else known.parent,
             ratios=dict(self.ratios),
+            spent=spent.tokens,
+            cost=spent.cost,
         )
 
     async def mend(self) -> bool:
@@ -169,6 +174,7 @@ class Session:
                 first_line=text[:60],
                 ok=False,
                 outcome="interrupted",
+                subagent=self.transcript.subagents.get(call.id, ""),
             )
 
         await self.record_decided(lambda: [answer(call) for call in self.transcript.open_calls.values()])

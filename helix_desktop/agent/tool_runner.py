@@ -8,21 +8,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.approval import Approvals
+from helix_desktop.agent.approval import Answered, Approvals
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import Waiting
 from helix_desktop.agent.ports import Clock, Counter, Tools
 from helix_desktop.agent.running_calls import RunningCalls
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.update import CallProgress, CallStarted, CallWaiting
+from helix_desktop.agent.update import CallProgress, CallStarted, CallWaiting, Trouble
 from helix_desktop.context.errors import HelixError, SubagentFailed
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
 from helix_desktop.context.forgetting import mark_of
 from helix_desktop.context.message import ToolCall
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Rule, ToolResult
 
-DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 WITHHELD = (
     "The output is one that the user had removed for good: it is neither shown nor stored. Do not try to get "
     "it in another way; ask the user if you cannot go on without it."
@@ -31,7 +30,10 @@ log = logging.getLogger(__name__)
 
 
 class ToolRunner:
-    """Answers every call of a step. Reading calls run side by side; calls that need a yes run one by one."""
+    """Answers every call of a step. Reading calls run side by side; calls that need a yes run one by one.
+
+    Their questions are asked together, so that a person sees all that waits.
+    """
 
     def __init__(
         self,
@@ -72,22 +74,41 @@ class ToolRunner:
         if ask is None:
             await self._run(call, held)
             return
+        answered = await self._approved(ask)
+        if answered.decision == "deny":
+            await self._deny(call, answered.told)
+            return
         async with self._one_by_one:
-            if await self._allowed(ask):
-                await self._run(call, held)
-            else:
-                await self._deny(call)
+            await self._run(call, held)
 
-    async def _allowed(self, ask: ApprovalAsk) -> bool:
-        self._session.publish(CallWaiting(ask))
-        decision, rule = await self._approvals.decide(self._session.id, ask)
-        await self._session.record(ApprovalGiven(ask.call_id, ask.tool, ask.subject, decision, rule))
-        return decision != "deny"
+    async def _approved(self, ask: ApprovalAsk) -> Answered:
+        answered = await self._approvals.decide(
+            self._session.id, ask, lambda question: self._session.publish(CallWaiting(question))
+        )
+        saved = await self._kept(answered.saved)
+        await self._session.record(
+            ApprovalGiven(
+                *(ask.call_id, ask.tool, ask.subject, answered.decision, answered.rule),
+                *(answered.mode, answered.words, saved),
+            )
+        )
+        return answered
 
-    async def _deny(self, call: ToolCall) -> None:
-        (tokens,) = await self._counter.count([DENIED])
+    async def _kept(self, rule: Rule | None) -> str:
+        """Keep the rule of an answer, if it has one; its text, empty when it could not be kept."""
+        if rule is None:
+            return ""
+        try:
+            await self._approvals.keep(rule)
+        except HelixError as error:  # the call itself was answered all the same
+            self._session.publish(Trouble(error.what, error.why, error.fix))
+            return ""
+        return rule.text
+
+    async def _deny(self, call: ToolCall, told: str) -> None:
+        (tokens,) = await self._counter.count([told])
         answer = ToolAnswered(
-            call.id, call.name, DENIED, "", 0, tokens, tokens, first_line="denied", ok=False, outcome="denied"
+            call.id, call.name, told, "", 0, tokens, tokens, first_line="denied", ok=False, outcome="denied"
         )
         await self._session.record(answer)
 
@@ -107,6 +128,8 @@ class ToolRunner:
         except Exception as error:
             log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
             result = _crashed(call, error)
+        if running.stopped and not result.ok:
+            result = msgspec.structs.replace(result, stopped=True)
         await self._record(call, result, began, held)
 
     async def _record(self, call: ToolCall, result: ToolResult, began: int, held: list[Waiting]) -> None:
@@ -126,5 +149,6 @@ def _crashed(call: ToolCall, error: Exception) -> ToolResult:
 
 
 def _failed(error: HelixError) -> ToolResult:
-    subagent = error.session if isinstance(error, SubagentFailed) else ""
-    return ToolResult(str(error).encode(), ok=False, subagent=subagent)
+    if isinstance(error, SubagentFailed):
+        return ToolResult(str(error).encode(), False, subagent=error.session, delegated=error.delegated)
+    return ToolResult(str(error).encode(), ok=False)

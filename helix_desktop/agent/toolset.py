@@ -44,7 +44,10 @@ class Toolset:
         return await self._home(call).approval(call)
 
     async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
-        """Run a call. Raises ToolError with what the agent is told. Cancelling ends what was started."""
+        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+
+        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        """
         return await self._home(call).run(call, told)
 
     def listen(self, listener: Listener) -> Callable[[], None]:

@@ -7,12 +7,12 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.context.event import Ended, Recorded
-from helix_desktop.context.message import ToolCall
+from helix_desktop.context.event import Recorded
+from helix_desktop.context.message import Ended, ToolCall
 from helix_desktop.context.tool import ApprovalAsk
 
 Phase = Literal["idle", "read", "summarise", "check", "write"]
-Doing = Literal["thinking", "working", "waiting"]
+Doing = Literal["queued", "thinking", "working", "waiting"]
 
 
 class Happened(msgspec.Struct, frozen=True):
@@ -98,8 +98,10 @@ class ObservationMoved(msgspec.Struct, frozen=True):
 class SubagentMoved(msgspec.Struct, frozen=True):
     """A subagent went on: told to its parent's listeners. `child` is its session.
 
-    It asks its model, runs tools, waits for the person's yes, or has ended as `phase` says. `use` counts the
-    tokens of its newest request, `window` those that fit.
+    It waits for others to end, asks its model, runs tools, waits for the person's yes, or has ended, as
+    `phase` says. `use` counts the tokens of its newest request, `window` those that fit. `call` is the call
+    that asked for it, `tool` the newest call of its own, `spent` and `cost` its tokens in and out and US
+    dollars, `began` the moment it got its task (milliseconds since 1970; 0: not yet).
     """
 
     child: str
@@ -108,6 +110,15 @@ class SubagentMoved(msgspec.Struct, frozen=True):
     window: int
     steps: int
     title: str = ""
+    call: str = ""
+    tool: str = ""
+    spent: int = 0
+    cost: float = 0.0
+    began: int = 0
+
+
+class ChangedOutside(msgspec.Struct, frozen=True):
+    """Another process stored something of this session; no id: of any."""
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -131,5 +142,6 @@ Update = (
     | ObservationMoved
     | IntakeMoved
     | SubagentMoved
+    | ChangedOutside
 )
 Listener = Callable[[Update], None]

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import secrets
+import sys
 
 from helix_desktop import __version__
 from helix_desktop.app.cache_sharing import SharedCache
@@ -37,23 +38,26 @@ def serve_cache(given: argparse.Namespace) -> int:
 
 
 async def _serve(given: argparse.Namespace, tools: SharedCache, name: str) -> None:
-    from helix_desktop.mcp.server import cache_server
-
-    server = cache_server(tools, name, __version__)
-    if not given.http:
-        from helix_desktop.mcp.stdio_serving import serve_stdio
-
-        await serve_stdio(server)
+    if given.http:
+        await _serve_http(given.port, tools, name)
         return
-    from helix_desktop.mcp.loopback import serve_loopback
+    from helix_desktop.mcp.server import cache_server
+    from helix_desktop.mcp.stdio_serving import serve_stdio
 
-    token, made = _token()
+    await serve_stdio(cache_server(tools, name, __version__))
+
+
+async def _serve_http(port: int, tools: SharedCache, name: str) -> None:
+    token, made = _token()  # first: the protocol takes a second to import
+    from helix_desktop.mcp.loopback import serve_loopback
+    from helix_desktop.mcp.server import cache_server
 
     def ready(url: str) -> None:
         out(json.dumps({"url": url, "token": token} if made else {"url": url}))
+        sys.stdout.flush()  # whoever started this waits for the line
         err(f"Serving the cache of {name} at {url}; Ctrl+C ends it.")
 
-    await serve_loopback(server, token, given.port, ready)
+    await serve_loopback(cache_server(tools, name, __version__), token, port, ready)
 
 
 def _token() -> tuple[str, bool]:

@@ -8,10 +8,9 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 
-from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import ArchiveNotWritten
 from helix_desktop.store.archive.form import file_name
-from helix_desktop.store.archive.transfer import silent
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.workspaces.record import WorkspaceRecord

@@ -6,11 +6,12 @@ import argparse
 import contextlib
 import io
 import logging
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from helix_desktop import __version__
 from helix_desktop.app.find_grammar import add_find_verbs
@@ -26,7 +27,9 @@ from helix_desktop.context.errors import (
     SettingsDamaged,
     StoreLocked,
     WorkspaceMissing,
+    WorkspaceUntrusted,
 )
+from helix_desktop.context.tool import Mode
 
 USAGE, FAILED, LOCKED, INTERRUPTED = 2, 1, 3, 130  # exit codes
 LEAST_WINDOW = 1_000  # tokens: less does not hold the tools' descriptions
@@ -37,6 +40,7 @@ _GIVEN = (
     DataDirUnusable,
     SettingsDamaged,
     WorkspaceMissing,
+    WorkspaceUntrusted,
     RecordingUnusable,
     ArchiveUnusable,
     DigestUnknown,
@@ -72,6 +76,22 @@ def _tokens(text: str) -> int:
     if not text.isdecimal() or int(text) < LEAST_WINDOW:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {LEAST_WINDOW} tokens")
     return int(text)
+
+
+def _budget(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: 200000, for example")
+    return int(text)
+
+
+def _money(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars: 2.50, for example")
+    return amount
 
 
 def _jobs(text: str) -> int:
@@ -138,7 +158,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    run = commands.add_parser("run", parents=[common], help="one turn, events as JSON lines with --json")
+    run = commands.add_parser(
+        "run",
+        parents=[common],
+        help="one turn, events as JSON lines with --json",
+        description="Run one turn. In a folder that nobody has trusted yet, by --trust or in the window, it "
+        f"is refused with exit code {USAGE}: what lies there could act on this computer.",
+    )
     run.add_argument("--workspace", type=_folder, required=True, metavar="PATH", help="the project folder")
     run.add_argument("--message", type=_words, required=True, metavar="TEXT", help="what to say to the agent")
     run.add_argument("--model", default="", metavar="PROVIDER/NAME", help="the model that answers")
@@ -147,7 +173,20 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
     )
     run.add_argument("--window", type=_tokens, default=0, metavar="TOKENS", help="the model's window")
     run.add_argument("--session", default="", metavar="ID", help="go on with this session, or `last`")
-    run.add_argument("--yes", action="store_true", help="approve every call; else only saved rules do")
+    run.add_argument(
+        "--mode",
+        choices=get_args(Mode),
+        default="",
+        help="how freely the agent acts (default: the session's)",
+    )
+    run.add_argument("--trust", action="store_true", help="trust the folder from now on")
+    run.add_argument(
+        "--yes", action="store_true", help="approve what would be asked; else only rules and the mode do"
+    )
+    run.add_argument(
+        "--budget-tokens", type=_budget, metavar="N", help="tokens the session may spend; 0: any"
+    )
+    run.add_argument("--budget-usd", type=_money, metavar="X", help="US dollars it may spend; 0: any")
     run.add_argument("--json", action="store_true", help="print every event as a JSON line")
 
 
@@ -175,8 +214,9 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
         ("repair", "check everything, and mend what is wrong"),
     ):
         verb = add(name, text)
-        if name in ("export", "import"):
-            verb.add_argument("file", type=_folder, metavar="FILE", help="a file that ends in .helix")
+        helps = {"export": "a file that ends in .helix; the ending may be left out", "import": "such a file"}
+        if name in helps:
+            verb.add_argument("file", type=_folder, metavar="FILE", help=helps[name])
         if name == "show":
             verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
         if name == "verify":

@@ -5,35 +5,38 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
+from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
+from helix_desktop.app.mcp_servers import McpServers
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
 from helix_desktop.app.samples import SAMPLES, add_sample
-from helix_desktop.config.catalogue import Catalogue
+from helix_desktop.app.tooling import Tooling
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
-from helix_desktop.config.settings import Provider, Settings, SettingsFile
+from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
-from helix_desktop.context.figures import Said
-from helix_desktop.context.trial import Tick
+from helix_desktop.context.message import ToolSpec
 from helix_desktop.providers.demo_script import read_scripts
-from helix_desktop.providers.local_servers import LocalServer
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.workspaces.acting import Acting, acting_in
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
@@ -67,6 +70,8 @@ class Desk:
         self.secrets = Secrets(environ)
         self.counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
+        self.tooling = Tooling(data, self.registry, self.counter.count)
+        self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -83,35 +88,43 @@ class Desk:
         """The rooms that are open, by workspace."""
         return self._rooms
 
-    async def room(self, identity: str, reading: bool = False) -> Room:
+    async def room(self, identity: str, reading: bool = False, told: Progress = silent) -> Room:
         """The open room of a workspace; `reading` opens one whose folder is gone, without tools.
 
+        `told` hears how far it is when a damaged store is mended, on another thread.
         Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
         """
         async with self._locks.setdefault(identity, asyncio.Lock()):
             if identity not in self._rooms:
-                self._rooms[identity] = await self._open(identity, reading)
+                self._rooms[identity] = await self._open(identity, reading, told)
             return self._rooms[identity]
 
-    async def _open(self, identity: str, reading: bool) -> Room:
+    async def _open(self, identity: str, reading: bool, told: Progress) -> Room:
         record = self.registry.get(identity)
         root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
-        model = await self.models.named(record.model)
-        store = await self._open_store(self.registry.store_folder(identity), identity, now_ms)
+        roles = await self.models.roles(record)
+        folder = self.registry.store_folder(identity)
+        store = await self._open_store(folder, identity, now_ms, told=told)
+        tools = self._tools(identity, root, store) if root else None
         parts = Parts(
             store=store,
-            tools=self._toolbox(root, store) if root else NoTools(),
+            tools=tools or NoTools(),
             counter=self.counter,
             permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
             clock=now_ms,
             prompts=prompts(),
             approver=self._approver,
+            trusted=lambda: self.registry.get(identity).trusted,
         )
+        parts.delegate = _delegate() if root else None
         self._stores[identity] = store
-        room = Room(identity, parts, policy, model, reading)
+        room = Room(identity, parts, policy, roles, reading)
+        if tools:
+            tools.listen(room.retool)
         if isinstance(store, SharedStore):
             store.reserve(lambda session: any(one.session.id == session for one in room.conversations))
+            store.hear_guests(room.changed_outside)
         return room
 
     @asynccontextmanager
@@ -132,18 +145,24 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    def _toolbox(self, root: Path, store: SharedStore | RemoteStore) -> Toolbox:
-        descriptions = resources_dir() / "prompts" / "tools"
-        own = (self.data.settings_file, self.data.workspaces_dir, self.data.logs_dir)
-        return Toolbox(root, store, descriptions, self.counter.count, protected=own)
+    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
+        """Our own tools, then those of the workspace's MCP servers."""
+        hub = self.servers.open(identity, root)
+        tools = Toolset(self.tooling.box(identity, root, store), hub)
+        hub.changed = tools.refresh
+        return tools
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""
         model = await self.models.named(label)
         self.registry.change(identity, model=label)
-        if identity in self._rooms:
-            await self._rooms[identity].use(model)
+        await self.recast(identity)
         return model
+
+    async def recast(self, identity: str) -> None:
+        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
+        if identity in self._rooms:
+            await self._rooms[identity].use(await self.models.roles(self.registry.get(identity)))
 
     @property
     def data_folder(self) -> Path:
@@ -153,6 +172,14 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+
+    async def acting(self, identity: str) -> tuple[Acting, ...]:
+        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
+        return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
+
+    async def sandbox(self) -> str:
+        """The sandbox in which commands run, by name; empty where there is none."""
+        return ""
 
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""
@@ -171,25 +198,6 @@ class Desk:
         """Keep a provider's key; an empty one is forgotten."""
         await self.secrets.set(provider, key)
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """What is published of models."""
-        return self.models.catalogue
-
-    async def list_models(self, provider: Provider, key: str) -> dict[str, Said]:
-        """The models that a server offers, and what it says of each. Raises ModelError."""
-        return await self.models.offered(provider, key)
-
-    async def find_servers(self) -> tuple[LocalServer, ...]:
-        """The model servers that answer on this machine's usual ports."""
-        return await self.models.nearby()
-
-    async def test_model(
-        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
-    ) -> bool:
-        """Try a provider and one model of it out, step by step; whether all went well."""
-        return await self.models.test(provider, model, key, told)
-
     def forgetting(self, identity: str) -> Everywhere:
         """How a secret is removed from an open workspace and from all that is kept beside its store."""
         return Everywhere(self, self._rooms[identity])
@@ -199,17 +207,24 @@ class Desk:
         room = self._rooms.pop(identity, None)
         if room is not None:
             await room.close()
+        await self.servers.shut(identity)
 
     async def close(self) -> None:
         """End everything, in every room, and close the models' connections."""
         for identity in tuple(self._rooms):
             await self.close_room(identity)
+        await self.servers.close()
         try:
             await self._settings_file.settle()
         except HelixError as error:  # nobody can be told any more, and closing must go on
             log.warning("settings were not kept: %s", error)
         await self.models.close()
         self.secrets.close()
+
+
+def _delegate() -> ToolSpec:
+    text = (resources_dir() / "prompts" / "tools" / f"{DELEGATE}.md").read_text(encoding="utf-8")
+    return delegate_spec(*describe(text))
 
 
 def _folder(record: WorkspaceRecord) -> Path:

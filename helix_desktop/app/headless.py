@@ -23,9 +23,9 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app import finding, keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
-from helix_desktop.app.voice import Voice, err, out
+from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing
+from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.context.event import (
     FoldMade,
     FormChosen,
@@ -40,9 +40,11 @@ from helix_desktop.context.event import (
     Undone,
     Unpinned,
 )
+from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 FAILED, TERMINATED = 1, 143  # exit codes
+_SERVERS_S = 30.0  # MCP servers get so long before a turn begins without them
 _Work = Callable[[Desk, Room], Coroutine[Any, Any, int]]
 
 
@@ -53,18 +55,31 @@ def run_turn(given: argparse.Namespace) -> int:
         model = await _model(desk, given)
         if model is not None:
             await room.use(model)
+        await desk.servers.settled(room.id, _SERVERS_S)
         this = asyncio.current_task()
         assert this is not None  # a coroutine always runs in a task
         voice = Voice(given.json, on_gone=this.cancel)  # as Ctrl+C does: the turn is recorded as stopped
         room.listen(voice.hear)
         try:
-            return await _turn(await _session(room, given.session), given.message, voice)
+            conversation = await _session(room, given.session)
+            await conversation.set_mode(given.mode or conversation.mode)
+            await _allow(conversation, given)
+            return await _turn(conversation, given.message, voice)
         except asyncio.CancelledError:
             if voice.gone is not None:
                 raise voice.gone from None
             raise
 
     return in_room(given, work)
+
+
+async def _allow(conversation: Conversation, given: argparse.Namespace) -> None:
+    """Set the session's budget, as far as the command line names one."""
+    now = conversation.purse.budget
+    tokens = now.tokens if given.budget_tokens is None else given.budget_tokens
+    cost = now.cost if given.budget_usd is None else given.budget_usd
+    if Budget(tokens, cost) != now:
+        await conversation.purse.allow(Budget(tokens, cost))
 
 
 async def _turn(conversation: Conversation, message: str, voice: Voice) -> int:
@@ -214,7 +229,8 @@ def in_room(given: argparse.Namespace, work: _Work) -> int:
         for problem in desk.problems:
             err(f"helix-desktop: {problem}")
         # What is stored can be looked at also when the project's folder is gone.
-        room = await desk.room(record.id, reading=given.command != "run")
+        told = Telling("mending the damaged store: ").tell
+        room = await desk.room(record.id, reading=given.command != "run", told=told)
         if getattr(given, "verb", "") != "repair":
             await repairing.tell_mended(room.store)
         return await work(desk, room)
@@ -274,4 +290,10 @@ def record_of(desk: Desk, given: argparse.Namespace) -> WorkspaceRecord:
     named = given.model or given.base_url or (record.model if record is not None else "")
     if desk.settings_damaged is not None and not named:
         raise desk.settings_damaged  # which model was chosen is not known: do not answer with another
-    return desk.registry.add(path)
+    if os.path.isdir(path) and not (given.trust or (record is not None and record.trusted)):
+        raise WorkspaceUntrusted(
+            f"{path} is not trusted yet.",
+            "A turn runs commands there and sends what it reads to a model.",
+            "If you know what is in the folder, add --trust, or trust it in the window.",
+        )
+    return desk.registry.add(path, trusted=given.trust)

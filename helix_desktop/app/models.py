@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from urllib.parse import urlsplit
@@ -9,12 +10,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.roles import Roles
 from helix_desktop.app.trial import Trial
 from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, parse_label
-from helix_desktop.context.errors import InputUnusable
+from helix_desktop.context.errors import HelixError, InputUnusable
 from helix_desktop.context.figures import Said
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.trial import Tick
@@ -24,6 +26,9 @@ from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http, Timeouts
 from helix_desktop.providers.listing import LIST_PATHS, list_models
 from helix_desktop.providers.local_servers import PORTS, LocalServer, find_servers, identify
+from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
+
+log = logging.getLogger(__name__)
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC = "server"
@@ -57,6 +62,28 @@ class Models:
             return DemoModel(resources_dir() / "demo", self._pause_s)
         provider, info = self._settings().find(wanted, self.catalogue)
         return self._behind(provider, info, await self._key_for(provider))
+
+    async def roles(self, record: WorkspaceRecord) -> Roles:
+        """Which model does what in a workspace. Raises HelixError when its main model is not to be had.
+
+        A role whose model is gone falls to the main one; beside the offline demo model nobody else is asked.
+        """
+        main = await self.named(record.model)
+        if main.info.demo:
+            return Roles(main)
+        settings = self._settings()
+        fast = await self._helper(record.fast or settings.fast)
+        summary = await self._helper(record.summary or settings.summary)
+        return Roles(main, fast, summary, await self._helper(record.long or settings.long))
+
+    async def _helper(self, label: str) -> Model | None:
+        if label in {"", MAIN}:
+            return None
+        try:
+            return await self.named(label)
+        except HelixError as error:
+            log.warning("a role falls to the main model: %s", error)
+            return None
 
     async def adhoc(self, label: str, base_url: str, window: int) -> Model:
         """A model at an address that no settings name; `window` in tokens, 0 for the usual.

@@ -11,7 +11,7 @@ import msgspec
 from helix_desktop.agent.ports import Store
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
-from helix_desktop.app.voice import err, out
+from helix_desktop.app.voice import Telling, err, out
 from helix_desktop.context.damage import Checked, Mending
 
 FAILED = 1
@@ -31,7 +31,8 @@ async def repair(given: argparse.Namespace, desk: Desk, room: Room) -> int:
     found = await _check(room.store)
     if found.problems:
         await desk.close_room(room.id)
-        room = await desk.room(room.id, reading=True)  # opening mends what the check found
+        told = Telling("mending: ").tell
+        room = await desk.room(room.id, reading=True, told=told)  # opening mends what the check found
         report = room.store.health.report or report
         found = await _check(room.store)
     if given.json:

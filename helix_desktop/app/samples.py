@@ -51,7 +51,7 @@ def add_sample(registry: Registry, folder: Path, name: str) -> WorkspaceRecord:
             "The sample project could not be copied.", f"{error}.", f"Make room in {folder}, or free it."
         ) from error
     known = registry.at(place)
-    record = registry.add(place, demo=True)
+    record = registry.add(place, demo=True, trusted=copied)
     if known is None:
         now = registry.clock()
         rules = tuple(msgspec.structs.replace(rule, saved=now) for rule in _RULES if copied)

@@ -36,6 +36,7 @@ async def _run(data: DataDir) -> int:
         "store": _store,
         "tokens": _tokens,
         "search": _search,
+        "sandbox": _sandbox,
         "data": lambda: _data(data),
         "keys": _keys,
     }
@@ -134,6 +135,16 @@ async def _search() -> str:
     if found is None:
         raise HelixError("ripgrep is missing.", fix="Install Helix Desktop again.")
     return str(found)
+
+
+async def _sandbox() -> str:
+    """What holds the agent's commands back here; none is no fault of the installation."""
+    from helix_desktop.tools.sandbox import told
+    from helix_desktop.tools.sandboxes import find_sandbox
+
+    kind = (await asyncio.to_thread(find_sandbox)).kind
+    advice = " Install bubblewrap to have one." if kind == "none" and sys.platform == "linux" else ""
+    return f"{told(kind, network=kind == 'none')}{advice}"
 
 
 async def _data(data: DataDir) -> str:

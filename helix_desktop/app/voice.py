@@ -11,16 +11,19 @@ from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, Troubl
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetNeared,
     Event,
     FoldMade,
     HandoverFailed,
     HandoverMade,
     ObservationsPlaced,
     Recorded,
+    SubagentStarted,
     SweepMade,
     ToolAnswered,
     TurnEnded,
 )
+from helix_desktop.context.spending import Budget, Spending
 
 _TELL_EVERY = 0.05  # share of some work after which it is told again how far it is
 
@@ -47,7 +50,9 @@ def err(text: str) -> None:
 class Telling:
     """Tells a person at a terminal how far some work is; others need not know."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: str = "") -> None:
+        """`work` goes before each share."""
+        self._work = work
         self._aloud, self._told = sys.stderr.isatty(), 0.0
 
     def tell(self, done: int, size: int) -> None:
@@ -55,7 +60,7 @@ class Telling:
         share = done / size if size else 1.0
         if self._aloud and share - self._told >= _TELL_EVERY:
             self._told = share
-            err(f"{share * 100:.0f} %")
+            err(f"{self._work}{share * 100:.0f} %")
 
 
 class Voice:
@@ -123,6 +128,11 @@ def _tell(event: Event) -> None:
             err(f"[observations took the place of what they cover, {saved} tokens saved]")
         case HandoverMade() as made:
             err(f"[handover: {made.messages} messages, {made.before} -> {made.after} tokens]")
+        case SubagentStarted() as started:
+            err(f"[subagent {started.title}".rstrip() + f": session {started.session}]")
+        case BudgetNeared() as neared:
+            budget = Budget(neared.most_tokens, neared.most_cost)
+            err(f"[budget: {budget.text(Spending(neared.tokens, neared.cost))} spent]")
         case HandoverFailed() as failed:
             err(f"[not handed over: {failed.what} {failed.why}]")
         case _:

@@ -116,7 +116,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for all workspaces.
 
     `text_size` is that of ordinary words, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
-    `recent` are the ids of workspaces, last opened first.
+    `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the models of
+    roles, for workspaces that name none themselves; empty: the main model.
     """
 
     theme: Theme = "system"
@@ -125,6 +126,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     recent: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()
+    fast: str = ""
+    summary: str = ""
+    long: str = ""
 
     def provider(self, name: str) -> Provider | None:
         """The provider of that name."""
@@ -153,8 +157,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def without_provider(self, name: str) -> Settings:
         """Without the provider of that name; a default model of it goes with it."""
         left = tuple(provider for provider in self.providers if provider.name != name)
-        model = "" if self.model.partition("/")[0] == name else self.model
-        return msgspec.structs.replace(self, providers=left, model=model)
+        kept = {
+            role: "" if label.partition("/")[0] == name else label
+            for role in ("model", "fast", "summary", "long")
+            for label in (getattr(self, role),)
+        }
+        return msgspec.structs.replace(self, providers=left, **kept)
 
     def opened(self, workspace: str) -> Settings:
         """With this workspace's id first among the recent ones."""

@@ -132,7 +132,8 @@ class SessionSummary(msgspec.Struct, frozen=True):
     """A session as the list shows it; always rebuildable from its events.
 
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
-    our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not.
+    our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
+    and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them.
     """
 
     id: str
@@ -147,3 +148,5 @@ class SessionSummary(msgspec.Struct, frozen=True):
     parent: str = ""
     ratios: dict[str, float] = msgspec.field(default_factory=dict)
     trashed: int = 0
+    spent: int = 0
+    cost: float = 0.0

@@ -54,7 +54,7 @@ def possible(transcript: Transcript, keep_tokens: int) -> list[Cut]:
     """All legal cuts that leave at least `keep_tokens` behind them, the furthest first."""
     live = [one for one in transcript.live() if not isinstance(one, PinnedCopy)]
     live = [one for one in live if not isinstance(one.event, HandoverMade)]
-    newest = max((n for n, one in enumerate(live) if isinstance(one.event, UserSpoke)), default=None)
+    newest = _newest(live, steered=transcript.turn_open)
     if newest is None:
         return []
     last = len(live) if transcript.turn_open else newest
@@ -69,6 +69,13 @@ def possible(transcript: Transcript, keep_tokens: int) -> list[Cut]:
             if cut is not None:
                 found.append(cut)
     return found
+
+
+def _newest(live: Sequence[Item | Block], steered: bool) -> int | None:
+    """Where the person's newest message stands; one that steered a turn counts only if it may."""
+    said = [(n, one.event) for n, one in enumerate(live) if isinstance(one.event, UserSpoke)]
+    counting = [n for n, event in said if steered or not event.steered]
+    return counting[-1] if counting else next((n for n, _ in said), None)
 
 
 def _in_order(live: Sequence[Item | Block]) -> set[int]:

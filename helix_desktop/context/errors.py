@@ -3,6 +3,7 @@
 HelixError
 ├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
+├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
 ├── RecordingUnusable                                       a recorded session that is to be replayed
 ├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
 ├── StoreError
@@ -17,10 +18,13 @@ HelixError
 │       └── KeyRefused
 ├── ToolError                                               told to the agent as the tool's answer
 │   └── SubagentFailed
+├── BudgetSpent                                             what a session may spend is spent
 └── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
 """
 
 from __future__ import annotations
+
+from helix_desktop.context.tool import Delegated
 
 
 class HelixError(Exception):
@@ -45,6 +49,10 @@ class SettingsDamaged(HelixError):
 
 class WorkspaceMissing(HelixError):
     """A workspace's folder is not there, or no workspace has that name."""
+
+
+class WorkspaceUntrusted(HelixError):
+    """The person has not said that they trust a workspace's folder."""
 
 
 class RecordingUnusable(HelixError):
@@ -148,11 +156,17 @@ class ToolError(HelixError):
 
 
 class SubagentFailed(ToolError):
-    """A subagent could not do its task; `session` is where its log is."""
+    """A subagent could not do its task; `session` is where its log is, `delegated` what it took."""
 
-    def __init__(self, what: str, session: str, why: str = "", fix: str = "") -> None:
+    def __init__(
+        self, what: str, session: str, why: str = "", fix: str = "", delegated: Delegated | None = None
+    ) -> None:
         super().__init__(what, why, fix)
-        self.session = session
+        self.session, self.delegated = session, delegated
+
+
+class BudgetSpent(HelixError):
+    """A session has spent what it may; no model is called any more until the person allows more."""
 
 
 class RequestInvalid(HelixError):

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.context.image import Image
-from helix_desktop.context.message import Stop, ToolCall, Usage
-from helix_desktop.context.tool import Decision
+from helix_desktop.context.message import Ended, Stop, ToolCall, Usage
+from helix_desktop.context.tool import Decision, Delegated, Mode
 
 SECTIONS = (
     "Project Background",
@@ -24,12 +24,13 @@ SECTIONS = (
 
 NEW_TITLE = "New session"
 
-Ended = Literal["done", "stopped", "failed", "interrupted"]
 SweepReason = Literal["batch", "cold", "fold", "observations", "handover", "no room", "by hand"]
 FoldKind = Literal["fold", "condense", "truncate"]
 Placing = Literal["at once", "level", "cold", "rewrite", "no room", "by hand"]
 Trigger = Literal["85 %", "by hand", "no room"]
 Form = Literal["full", "preview", "compact"]
+ModelRole = Literal["main", "fast", "long"]
+"""Which of the workspace's models: the usual one, a quick and cheap one, the one with the largest window."""
 
 
 class Fact(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
@@ -37,11 +38,17 @@ class Fact(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
 
 
 class SessionStarted(Fact, frozen=True, tag="session-started"):
-    """A conversation began; a subagent's names its parent session, and the call there that asked for it."""
+    """A conversation began; a subagent's names its parent session, and the call there that asked for it.
+
+    A subagent goes on under what it began with: `model` says which of the workspace's models answers it,
+    `policy` holds the fields of its own one, if it has one.
+    """
 
     title: str
     parent: str = ""
     parent_call: str = ""
+    model: ModelRole = "main"
+    policy: dict[str, Any] = {}
 
 
 class SessionRenamed(Fact, frozen=True, tag="session-renamed"):
@@ -66,19 +73,44 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class MessageQueued(Fact, frozen=True, tag="message-queued"):
-    """The person sent a message while the agent was busy; it is not in the window yet."""
+    """The person sent a message while the agent was busy; it is not in the window yet.
+
+    One that is to `steer` goes into the running turn after the step under way, the others begin turns.
+    """
 
     text: str
     attachments: tuple[Attachment, ...] = ()
+    steer: bool = False
+
+
+class InLine(msgspec.Struct, frozen=True):
+    """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
+
+    seq: int
+    text: str
+    steer: bool = False
+
+
+class QueueChanged(Fact, frozen=True, tag="queue-changed"):
+    """The person changed what waits: its order, its words, what steers. What is not named was taken away."""
+
+    waiting: tuple[InLine, ...]
 
 
 class UserSpoke(Fact, frozen=True, tag="user-spoke"):
-    """The person's message entered the window and began a turn; `queued` is the seq it had waited under."""
+    """The person's message entered the window; `queued` is the seq it had waited under.
+
+    It began a turn, or `steered` the one that ran. `mode` is the session's then; `note` tells the model of
+    it, before the person's words, where it is news, and counts in `tokens`.
+    """
 
     text: str
     tokens: int
     attachments: tuple[Attachment, ...] = ()
     queued: int = 0
+    mode: Mode = "ask"
+    note: str = ""
+    steered: bool = False
 
 
 class ShortCall(msgspec.Struct, frozen=True):
@@ -93,7 +125,8 @@ class ShortCall(msgspec.Struct, frozen=True):
 class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
     """A model answered: one step. `estimate` is what we thought the request's input was, in tokens.
 
-    `short` holds the calls that can be shortened, `short_tokens` counts the message when they are.
+    `short` holds the calls that can be shortened, `short_tokens` counts the message when they are. `cost` is
+    in US dollars, by the model's prices of that moment; 0 where they are not known.
     """
 
     text: str
@@ -109,16 +142,39 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
     verbatim: dict[str, Any] | None = None
     short: tuple[ShortCall, ...] = ()
     short_tokens: int = 0
+    cost: float = 0.0
 
 
 class ApprovalGiven(Fact, frozen=True, tag="approval-given"):
-    """A call that needs a yes got its answer; `rule` names the saved rule that answered, if one did."""
+    """A call that needs a yes got its answer; `rule` names the rule that answered, if one did.
+
+    `mode` is the mode that answered, if it was one; `words` is what the person said with their no, `saved`
+    the rule that their answer saved.
+    """
 
     call_id: str
     tool: str
     subject: str
     decision: Decision
     rule: str = ""
+    mode: Literal["", "plan", "auto"] = ""
+    words: str = ""
+    saved: str = ""
+
+
+class ModeChanged(Fact, frozen=True, tag="mode-changed"):
+    """The person chose how freely the session's agent acts from now on."""
+
+    mode: Mode
+
+
+class SubagentStarted(Fact, frozen=True, tag="subagent-started"):
+    """A call began a subagent: the session that does the task, by its title, and which model answers it."""
+
+    call_id: str
+    session: str
+    title: str
+    model: ModelRole = "main"
 
 
 class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
@@ -128,8 +184,9 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     form, `asked` the agent's instructions for a compact one, `chosen` who chose it, `intake_note` why it is
     not the form that was asked for. `intake_tokens` went in and out of models for it (`intake_cached` of them
     cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
-    `subagent` is the session of the subagent whose result this is. `images` stand beside the shown form and
-    count in `tokens`; the text of the shown form says what they are.
+    `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images` stand
+    beside the shown form and count in `tokens`; the text of the shown form says what they are. `intake_cost`
+    is what models took for the form, in US dollars.
     """
 
     call_id: str
@@ -146,7 +203,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     duration_ms: int = 0
     whole: bool = True
     recalled: str = ""
-    outcome: Literal["ran", "denied", "interrupted"] = "ran"
+    outcome: Literal["ran", "denied", "interrupted", "stopped"] = "ran"
     form: Form = "full"
     asked: str = ""
     chosen: Literal["rule", "agent", "timeout", "user"] = "rule"
@@ -157,6 +214,8 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     intake_note: str = ""
     subagent: str = ""
     images: tuple[Image, ...] = ()
+    delegated: Delegated | None = None
+    intake_cost: float = 0.0
 
 
 class OutputHeld(Fact, frozen=True, tag="output-held"):
@@ -172,7 +231,8 @@ class FormChosen(Fact, frozen=True, tag="form-chosen"):
     """The person chose another shown form for the output recorded as `target`.
 
     For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
-    went in and out of `intake_model` in `intake_ms`; `intake_note` says why it was not done the usual way.
+    went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars; `intake_note` says why it
+    was not done the usual way.
     """
 
     target: int
@@ -185,6 +245,7 @@ class FormChosen(Fact, frozen=True, tag="form-chosen"):
     intake_ms: int = 0
     intake_model: str = ""
     intake_note: str = ""
+    intake_cost: float = 0.0
 
 
 class Pinned(Fact, frozen=True, tag="pinned"):
@@ -200,12 +261,16 @@ class Unpinned(Fact, frozen=True, tag="unpinned"):
 
 
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
-    """The agent's turn is over, and how; the three texts are for the person when it failed."""
+    """The agent's turn is over, and how; the three texts are for the person when it failed.
+
+    `cause` names what a person can change with a click: the budget was spent.
+    """
 
     how: Ended
     what: str = ""
     why: str = ""
     fix: str = ""
+    cause: Literal["", "budget"] = ""
 
 
 class SweepMade(Fact, frozen=True, tag="sweep-made"):
@@ -273,6 +338,7 @@ class ObservationsMade(Fact, frozen=True, tag="observations-made"):
     calls: int = 1
     spent: int = 0
     prompt: str = ""
+    cost: float = 0.0
 
 
 class ObservationsPlaced(Fact, frozen=True, tag="observations-placed"):
@@ -304,7 +370,7 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
     `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of what
     the model was told, `fallback` says what had to be done other than ask the first model once; `edited`: the
-    person changed its text.
+    person changed its text; `cost` is in US dollars.
     """
 
     upto: int
@@ -328,20 +394,44 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     calls: int = 1
     spent: int = 0
     prompt: str = ""
+    cost: float = 0.0
 
 
 class HandoverFailed(Fact, frozen=True, tag="handover-failed"):
-    """A handover was tried and not made; nothing changed."""
+    """A handover was tried and not made; nothing changed but what it `spent`, in tokens, and its `cost`."""
 
     what: str
     why: str = ""
+    spent: int = 0
+    cost: float = 0.0
 
 
 class ObservationsFailed(Fact, frozen=True, tag="observations-failed"):
-    """Observations or a reflection were tried and not made; nothing changed."""
+    """Observations or a reflection were tried and not made; `spent` and `cost` are as of handovers."""
 
     what: str
     why: str = ""
+    spent: int = 0
+    cost: float = 0.0
+
+
+class BudgetSet(Fact, frozen=True, tag="budget-set"):
+    """The person said what the session may spend: tokens in and out, and US dollars (0: as much as it takes).
+
+    Without one the workspace's policy says it.
+    """
+
+    tokens: int = 0
+    cost: float = 0.0
+
+
+class BudgetNeared(Fact, frozen=True, tag="budget-neared"):
+    """Most of a budget is spent: `tokens` and `cost` of so many; told once for each budget."""
+
+    tokens: int
+    cost: float
+    most_tokens: int = 0
+    most_cost: float = 0.0
 
 
 class Undone(Fact, frozen=True, tag="undone"):
@@ -360,9 +450,12 @@ Event = (
     SessionStarted
     | SessionRenamed
     | MessageQueued
+    | QueueChanged
     | UserSpoke
     | AssistantSpoke
     | ApprovalGiven
+    | ModeChanged
+    | SubagentStarted
     | OutputHeld
     | ToolAnswered
     | FormChosen
@@ -376,6 +469,8 @@ Event = (
     | ObservationsFailed
     | HandoverMade
     | HandoverFailed
+    | BudgetSet
+    | BudgetNeared
     | Undone
     | Redone
 )

@@ -10,6 +10,8 @@ from helix_desktop.context.image import Image
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "calls", "length", "filter", "stopped"]
+Ended = Literal["done", "stopped", "failed", "interrupted"]
+"""How a turn came to its end, and a subagent's work."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -35,12 +37,21 @@ class Message(msgspec.Struct, frozen=True):
     images: tuple[Image, ...] = ()
 
 
+MCP_PREFIX = "mcp__"
+"""What the told name of every MCP server's tool begins with, and of no other: `mcp__SERVER__TOOL`."""
+
+
 class ToolSpec(msgspec.Struct, frozen=True):
     """A tool as the model is told of it; `parameters` is a JSON schema."""
 
     name: str
     description: str
     parameters: dict[str, Any]
+
+    @property
+    def over_mcp(self) -> bool:
+        """Whether it is a tool of an MCP server."""
+        return self.name.startswith(MCP_PREFIX)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -62,8 +73,8 @@ class Usage(msgspec.Struct, frozen=True):
 class ModelInfo(msgspec.Struct, frozen=True):
     """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them.
 
-    `output` is its largest answer. Prices are US dollars per million tokens, `price_cached` of input that
-    the provider had cached. 0: not known.
+    `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
+    provider had cached, and of output. 0: not known.
     """
 
     provider: str

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Literal
 
 import msgspec
 
 from helix_desktop.context.command_words import fits, may_fit, pattern_of
-from helix_desktop.context.tool import ANY, ApprovalAsk, Effect, Mode, Rule
+from helix_desktop.context.errors import InputUnusable
+from helix_desktop.context.tool import ANY, ApprovalAsk, Effect, Mode, Rule, RuleKind
 
 _STRICTEST_FIRST: tuple[Effect, ...] = ("deny", "ask", "allow")
 _NARROWEST_FIRST = ("exact", "path", "pattern", "folder", "host", "server")
@@ -31,7 +34,17 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def judge(rules: Iterable[Rule], ask: ApprovalAsk, mode: Mode = "ask") -> Judgement:
-    """The strictest answer of all rules that cover a call, and of the mode; whatever their order."""
+    """The strictest answer of all rules that cover a call, and of the mode; whatever their order.
+
+    A change of several files is judged file by file.
+    """
+    rules = tuple(rules)
+    subjects = (ask.subject, *ask.also)
+    each = [_judge(rules, msgspec.structs.replace(ask, subject=one, also=()), mode) for one in subjects]
+    return min(each, key=lambda one: _STRICTEST_FIRST.index(one.effect))
+
+
+def _judge(rules: Iterable[Rule], ask: ApprovalAsk, mode: Mode) -> Judgement:
     found = sorted((rule for rule in rules if covers(rule, ask)), key=_order)
     first = found[0] if found else None
     if first is not None and first.deny:
@@ -136,6 +149,37 @@ def is_obeyed(path: str) -> bool:
     return bool(_OBEYED_FOLDERS & set(folded)) or bool(_OBEYED_FILES & set(folded[-1:]))
 
 
+def names_of(rule: Rule) -> frozenset[str]:
+    """The names by which events, also of earlier versions, say that a rule answered."""
+    former = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
+    return frozenset({rule.text, former} if rule.kind == "exact" else {rule.text})
+
+
+def typed_rule(effect: Effect, kind: RuleKind, text: str) -> Rule:
+    """The rule that a person wrote: of commands, of files in a folder, or of a host. Raises InputUnusable."""
+    words = " ".join(text.split())
+    match kind:
+        case "pattern":
+            if not words or words.split()[0] == ANY:
+                raise InputUnusable(
+                    "This names no command.", fix="Write its first words, such as: git push *"
+                )
+            return Rule(ANY, words, kind=kind, effect=effect, confined=effect == "allow")
+        case "folder":
+            names = _parts(text.strip())
+            if names is None:
+                raise InputUnusable(
+                    "This is no folder of the workspace.", fix="Write a path such as: src/app"
+                )
+            return Rule(ANY, "/".join(names), kind=kind, effect=effect)
+        case "host":
+            host = words.lower().rstrip(".")
+            if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", host):
+                raise InputUnusable("This is no host.", fix="Write a name such as: docs.python.org")
+            return Rule(ANY, host, kind=kind, effect=effect)
+    raise InputUnusable(f"A rule of kind {kind} cannot be written by hand.")
+
+
 def command_offers(command: str, confined: bool, tool: str = "run_command") -> tuple[Rule, ...]:
     """What may be saved for a command: it, and in a sandbox those like it."""
     exact = Rule(tool, command, confined=confined)
@@ -143,14 +187,21 @@ def command_offers(command: str, confined: bool, tool: str = "run_command") -> t
     return (exact, Rule(tool, pattern, kind="pattern", confined=True)) if pattern else (exact,)
 
 
-def edit_offers(path: str) -> tuple[Rule, ...]:
-    """What may be saved for a change of a file, whichever tool makes it: the file, its folder, all files."""
+def edit_offers(path: str, *also: str) -> tuple[Rule, ...]:
+    """What may be saved for a change of files, whichever tool makes it: the file, their folder, all files."""
     file = Rule(ANY, path, kind="path")
-    folder = path.rpartition("/")[0]
-    if is_obeyed(path):
+    if any(map(is_obeyed, (path, *also))):
         return (file,)
+    folder = _common_folder(path, *also)
     folders = (folder, "") if folder else ("",)
-    return (file, *(Rule(ANY, one, kind="folder") for one in folders))
+    return (*((file,) if not also else ()), *(Rule(ANY, one, kind="folder") for one in folders))
+
+
+def _common_folder(*paths: str) -> str:
+    """The deepest folder that all files lie in; empty for the workspace itself."""
+    names = [path.split("/")[:-1] for path in paths]
+    same = takewhile(lambda level: len(set(level)) == 1, zip(*names, strict=False))
+    return "/".join(level[0] for level in same)
 
 
 def fetch_offers(tool: str, address: str, host: str) -> tuple[Rule, ...]:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.image import Image
+from helix_desktop.context.message import Ended
 
 Decision = Literal["once", "session", "always", "deny"]
 """A call's answer: this once, by a rule of the session, by a saved rule of the workspace, or no."""
@@ -36,13 +37,23 @@ def unheard(text: str) -> None:
     """Progress that nobody hears."""
 
 
+class Delegated(msgspec.Struct, frozen=True):
+    """What a subagent took: how it ended, its model calls, their tokens in and out, their US dollars."""
+
+    how: Ended
+    steps: int
+    tokens: int
+    cost: float = 0.0
+
+
 class ToolResult(msgspec.Struct, frozen=True):
     """A tool's answer: the whole output in bytes, and what it was about.
 
     `shown` is the form for the window when the tool itself pages or shortens; empty means the whole output.
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
-    `subagent` is the session of the subagent whose result this is. `image` says that the content is one;
-    `shown` then says in words what it is.
+    `subagent` is the session of the subagent whose result this is, `delegated` what it took. `image` says
+    that the content is one; `shown` then says in words what it is. `pictures` are the bytes of images that
+    come beside a text. `stopped`: the person ended the call, and this is what there was.
     """
 
     content: bytes
@@ -53,6 +64,9 @@ class ToolResult(msgspec.Struct, frozen=True):
     recalled: str = ""
     subagent: str = ""
     image: Image | None = None
+    pictures: tuple[bytes, ...] = ()
+    delegated: Delegated | None = None
+    stopped: bool = False
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -120,7 +134,8 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     `detail` shows exactly what would happen (the command, or the diff). `confined`: whatever it does stays in
     the workspace and off the network. `rule` is the narrowest rule that may be saved, `offers` all of them,
     narrowest first (see `permission`). `host` is where a fetch goes; `server` and `definition` (the hash of
-    its definition) say whose MCP tool it is.
+    its definition) say whose MCP tool it is. `because` names the rule by which it is asked, if one says so.
+    `also` are further files of the same change: a rule must allow each, and any may be refused.
     """
 
     call_id: str
@@ -135,6 +150,8 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     host: str = ""
     server: str = ""
     definition: str = ""
+    because: str = ""
+    also: tuple[str, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True):

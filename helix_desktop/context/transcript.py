@@ -6,22 +6,30 @@ from collections import Counter
 from collections.abc import Iterable, Set
 from copy import copy
 
+from msgspec.structs import replace
+
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetNeared,
+    BudgetSet,
     FoldMade,
     FormChosen,
     HandoverFailed,
     HandoverMade,
     MessageQueued,
+    ModeChanged,
+    ModelRole,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
     OutputHeld,
     Pinned,
+    QueueChanged,
     Recorded,
     Redone,
     SessionRenamed,
     SessionStarted,
+    SubagentStarted,
     SweepMade,
     ToolAnswered,
     TurnEnded,
@@ -32,7 +40,11 @@ from helix_desktop.context.event import (
 from helix_desktop.context.history import FRAMING, History
 from helix_desktop.context.layout import Cover, Entry, Item, PinnedCopy, arrange, covers_of, in_force
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.mode import UNSURE
+from helix_desktop.context.policy import Policy, policy_kept
 from helix_desktop.context.rewrites import Rewrite, Rewrites
+from helix_desktop.context.spending import Budget, Spending, spent_in
+from helix_desktop.context.tool import Mode
 
 PINNED_LABEL = 24  # tokens of the line above a pinned output
 OBSERVED_LABEL = 70  # tokens of the line above the observations
@@ -44,6 +56,10 @@ class Transcript(History):
     def __init__(self, events: Iterable[Recorded] = ()) -> None:
         super().__init__()
         self.title, self.parent = "", ""
+        self.mode: Mode = "ask"
+        self.told_mode: Mode | str = "ask"
+        self.answering: ModelRole = "main"
+        self.own_policy: Policy | None = None
         self.created = 0
         self.last_seq = 0
         self.last_at = 0
@@ -51,6 +67,10 @@ class Transcript(History):
         self.open_calls: dict[str, ToolCall] = {}
         self.held: dict[str, ToolAnswered] = {}
         self.queued: dict[int, MessageQueued] = {}
+        self.subagents: dict[str, str] = {}  # the sessions of subagents by the calls that began them
+        self.spent = Spending()
+        self.budget: Budget | None = None
+        self.neared: Budget | None = None
         self.rewrites = Rewrites()
         self.last_model, self.last_answer_at = "", 0
         self.recalls: Counter[str] = Counter()
@@ -70,6 +90,7 @@ class Transcript(History):
         if recorded.seq != self.last_seq + 1:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
         self.last_seq, self.last_at = recorded.seq, recorded.at
+        self.spent += spent_in(recorded.event)
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
                 self._add(recorded, event)
@@ -84,16 +105,32 @@ class Transcript(History):
 
     def _about_session(self, recorded: Recorded) -> None:
         match recorded.event:
-            case SessionStarted(title=title, parent=parent):
+            case SessionStarted(title=title, parent=parent, model=model, policy=policy):
                 self.title, self.parent, self.created = title, parent, recorded.at
+                self.answering, self.own_policy = model, policy_kept(policy)
             case SessionRenamed(title=title):
                 self.title = title
-            case MessageQueued() as event:
-                self.queued[recorded.seq] = event
+            case ModeChanged(mode=mode):
+                self.mode = mode
+            case MessageQueued() | QueueChanged() as event:
+                self._line_up(recorded.seq, event)
             case TurnEnded():
                 self.turn_open = False
+            case SubagentStarted(call_id=call_id, session=session):
+                self.subagents[call_id] = session
+            case BudgetSet(tokens=tokens, cost=cost):
+                self.budget = Budget(tokens, cost)
+            case BudgetNeared(most_tokens=tokens, most_cost=cost):
+                self.neared = Budget(tokens, cost)
             case OutputHeld(answer=answer) if answer.call_id in self.open_calls:
                 self.held[answer.call_id] = answer
+
+    def _line_up(self, seq: int, event: MessageQueued | QueueChanged) -> None:
+        if isinstance(event, MessageQueued):
+            self.queued[seq] = event
+            return
+        known = [(one, self.queued[one.seq]) for one in event.waiting if one.seq in self.queued]
+        self.queued = {one.seq: replace(was, text=one.text, steer=one.steer) for one, was in known}
 
     def _tried(
         self, recorded: Recorded, event: HandoverFailed | ObservationsFailed | ObservationsMade
@@ -112,15 +149,16 @@ class Transcript(History):
 
     def _add(self, recorded: Recorded, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
         match event:
-            case UserSpoke(queued=queued):
-                self.turns += 1
+            case UserSpoke(queued=queued, steered=steered, mode=mode):
+                self.turns += not steered
                 self.turn_open = True
                 self.queued.pop(queued, None)
+                self.told_mode = mode
             case AssistantSpoke(calls=calls, model=model):
                 self.steps += 1
                 self.last_model, self.last_answer_at = model, recorded.at
                 self.open_calls = {call.id: call for call in calls}
-                self.held = {}
+                self.held, self.subagents = {}, {}
             case ToolAnswered(call_id=call_id, recalled=recalled):
                 self.open_calls.pop(call_id, None)
                 self.held.pop(call_id, None)
@@ -138,6 +176,8 @@ class Transcript(History):
             case Undone() | Redone():
                 self.last_compaction_at = recorded.at
         self.last_rewrite = recorded.seq
+        if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.told_mode != "ask":
+            self.told_mode = UNSURE  # the note may be among what is covered now
         if isinstance(rewrite, FoldMade):
             self._cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
         elif not isinstance(rewrite, SweepMade | FormChosen):

@@ -33,19 +33,27 @@ async def serve_loopback(server: Server[Any], token: str, port: int, ready: Call
     """
     with _listening(port) as listener:
         port = listener.getsockname()[1]
-        names = [f"{host}:{port}" for host in (HOST, "localhost")]
-        app = server.streamable_http_app(
-            streamable_http_path=PATH,
-            session_idle_timeout=_IDLE_S,
-            max_sessions=_MOST_SESSIONS,
-            transport_security=TransportSecuritySettings(
-                allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
-            ),
-        )
         config = uvicorn.Config(
-            TokenGate(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=_FAREWELL_S
+            gated(server, token, port),
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_FAREWELL_S,
         )
         await _until_cancelled(_Quiet(config, lambda: ready(f"http://{HOST}:{port}{PATH}")), listener)
+
+
+def gated(server: Server[Any], token: str, port: int) -> ASGIApp:
+    """The server as an application behind its gates, for the address with this port."""
+    names = [f"{host}:{port}" for host in (HOST, "localhost")]
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        session_idle_timeout=_IDLE_S,
+        max_sessions=_MOST_SESSIONS,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
+        ),
+    )
+    return TokenGate(app, token)
 
 
 class TokenGate:

@@ -17,12 +17,18 @@ from helix_desktop.context.errors import (
     ModelUnreachable,
 )
 from helix_desktop.providers.dialect import DialectName
-from helix_desktop.providers.http import Http, HttpFault, HttpReply
+from helix_desktop.providers.http import FaultKind, Http, HttpFault, HttpReply
 from helix_desktop.providers.refusal import is_out_of_credit, is_overflow, name_of, words_in
 from helix_desktop.providers.retry import Transient, is_transient, retry_after_s
 
 ANTHROPIC_VERSION = "2023-06-01"
 """The version of the Messages API that is spoken, as its header names it."""
+
+_BROKEN: Mapping[FaultKind, str] = {
+    "cut": "the answer broke off",
+    "stalled": "the server went silent",
+    "idle": "the server kept the line open and sent nothing",
+}
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
@@ -93,11 +99,11 @@ class Endpoint:
         if fault.kind == "connect":
             fix = fault.fix or "Check that the server is running, the base URL, and the network."
             return Transient(f"no connection ({detail})", ModelUnreachable(what, f"{detail}.", fix))
-        reason = "the answer broke off" if fault.kind == "cut" else "the server went silent"
+        reason = _BROKEN[fault.kind]
         error = ModelUnreachable(
             f"{self.provider} did not finish its answer.",
             f"{reason[0].upper()}{reason[1:]} ({detail}).",
-            "Nothing of it was used. Try again, or choose another model.",
+            "No tool was run for it. Try again, or choose another model.",
         )
         return Transient(reason, error)
 

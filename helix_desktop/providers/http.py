@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     import httpx
 
-FaultKind = Literal["address", "tls", "connect", "stalled", "cut"]
+FaultKind = Literal["address", "tls", "connect", "stalled", "idle", "cut"]
+"""`stalled` is silence, `idle` a line that is kept open and brings nothing."""
 
 LONGEST_BODY = 1024 * 1024
 """Bytes of a body that is read as a whole: error pages, lists of models."""

@@ -10,11 +10,12 @@ from helix_desktop.providers.dialect import new_call_id
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http
 from helix_desktop.providers.openai_chat_answer import Assembly
+from helix_desktop.providers.openai_chat_form import USUAL, another_form
 from helix_desktop.providers.openai_chat_request import request_body
 from helix_desktop.providers.retry import Retries
 from helix_desktop.providers.streaming import STALL_S, StreamedModel
 
-_UNKNOWN_FIELD = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+_REFUSES_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
 
 class OpenAIChat(StreamedModel):
@@ -39,13 +40,13 @@ class OpenAIChat(StreamedModel):
 
 
 class ChatDialect:
-    """Chat Completions as one server takes it."""
+    """Chat Completions as one server takes it: `form` is what it was found to take."""
 
     path = "/chat/completions"
 
     def __init__(self, info: ModelInfo, new_id: Callable[[], str]) -> None:
         self.info, self.new_id = info, new_id
-        self.asks_usage = True
+        self.form = USUAL
 
     def exchange(self, request: Request) -> ChatExchange:
         """Prepare one request."""
@@ -57,22 +58,20 @@ class ChatExchange:
 
     def __init__(self, dialect: ChatDialect, request: Request) -> None:
         self._dialect, self._request = dialect, request
-        self._asked_usage = False
+        self._form = dialect.form
 
     def body(self) -> bytes:
         """The request as JSON."""
-        self._asked_usage = self._dialect.asks_usage
-        return request_body(self._dialect.info, self._request, ask_usage=self._asked_usage)
+        return request_body(self._dialect.info, self._request, self._form)
 
     def assembly(self) -> Assembly:
         """What takes in the answer."""
-        return Assembly(self._dialect.info.provider, self._dialect.new_id)
+        return Assembly(self._dialect.info.provider, self._dialect.new_id, self._dialect.info.name)
 
     def adapt(self, status: int, words: str) -> bool:
-        """Leave out the field that asks for usage where a server does not know it."""
-        if status not in _UNKNOWN_FIELD or not self._asked_usage:
+        """Take the form that the server's words ask for, if there is one."""
+        found = another_form(self._form, words) if status in _REFUSES_FORM else None
+        if found is None:
             return False
-        if "stream_options" in words or "include_usage" in words:
-            self._dialect.asks_usage = False
-            return True
-        return False
+        self._form = self._dialect.form = found
+        return True

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.errors import ModelNonsense, ModelRefused
 from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
 from helix_desktop.providers.dialect import Piece
 from helix_desktop.providers.openai_chat_request import DIALECT
+from helix_desktop.providers.shortfall import empty_answer, nothing_sent, unnamed_call
 from helix_desktop.providers.streaming import error_sent
 from helix_desktop.providers.wire import is_object
 
@@ -34,8 +34,8 @@ _WHOLE = frozenset({"type", "id", "role", "format", "name", "index"})
 class Assembly:
     """Folds the pieces of one answer. `new_id` makes ids for calls whose server gave none."""
 
-    def __init__(self, provider: str, new_id: Callable[[], str]) -> None:
-        self._provider, self._new_id = provider, new_id
+    def __init__(self, provider: str, new_id: Callable[[], str], model: str = "") -> None:
+        self._provider, self._new_id, self._model = provider, new_id, model
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._extras: list[Mapping[str, Any]] = []
@@ -59,7 +59,8 @@ class Assembly:
 
     def add(self, chunk: Mapping[str, Any]) -> list[Piece]:
         """Take one piece in; gives what it adds for a reader. Raises ErrorSent."""
-        self._usage = _usage(chunk.get("usage")) or self._usage
+        groq = chunk.get("x_groq")
+        self._usage = _usage(chunk.get("usage")) or _usage(_field(groq, "usage")) or self._usage
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return []
@@ -67,6 +68,7 @@ class Assembly:
         if choice.get("error") or choice.get("finish_reason") in _FAILED:
             raise error_sent(choice.get("error") or choice)
         self._choices += 1
+        self._usage = _usage(choice.get("usage")) or self._usage
         self._finish = str(choice.get("finish_reason") or self._finish)
         delta = choice.get("delta") or choice.get("message")
         return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
@@ -79,15 +81,11 @@ class Assembly:
         """The whole answer. Raises ModelNonsense when it is none, ModelRefused when a filter held it back."""
         text = "".join(self._text)
         if not self._choices:
-            raise ModelNonsense(
-                f"{self._provider} sent no answer.",
-                "Its reply holds no choices.",
-                "Check that the base URL is that of a chat model.",
-            )
+            raise nothing_sent(self._provider, "choices")
         raw_calls = self._whole_calls()
         stop = self._stop(bool(raw_calls))
         if not text.strip() and not raw_calls:
-            raise self._empty(stop)
+            raise empty_answer(self._provider, stop)
         message: dict[str, Any] = {"role": "assistant", "content": text or None, **fold(self._extras)}
         if raw_calls:
             message["tool_calls"] = raw_calls
@@ -100,7 +98,12 @@ class Assembly:
             reasoning="".join(self._reasoning),
             usage=self._usage,
             stop=stop,
-            verbatim={"dialect": DIALECT, "provider": self._provider, "message": message},
+            verbatim={
+                "dialect": DIALECT,
+                "provider": self._provider,
+                "model": self._model,
+                "message": message,
+            },
         )
 
     def _add_delta(self, delta: dict[str, Any]) -> list[Piece]:
@@ -145,11 +148,7 @@ class Assembly:
         used: set[str] = set()
         for call in self._calls:
             if not call.name:
-                raise ModelNonsense(
-                    f"{self._provider} called a tool without naming it.",
-                    "The model or its server cannot call tools properly.",
-                    "Send the message again, or choose another model.",
-                )
+                raise unnamed_call(self._provider)
             call_id = call.id if call.id and call.id not in used else self._new_id()
             used.add(call_id)
             raw = fold(call.pieces)
@@ -161,25 +160,6 @@ class Assembly:
     def _stop(self, has_calls: bool) -> Stop:
         stop = _STOPS.get(self._finish.lower(), "end")
         return "calls" if has_calls and stop == "end" else stop
-
-    def _empty(self, stop: Stop) -> ModelNonsense | ModelRefused:
-        if stop == "filter":
-            return ModelRefused(
-                f"{self._provider} held the answer back.",
-                "Its content filter stopped it before the first word.",
-                "Say it differently, or choose another model.",
-            )
-        if stop == "length":
-            return ModelNonsense(
-                f"{self._provider} gave no answer.",
-                "The room for the answer was used up before its first word.",
-                "Raise the limit of output tokens at the server, or choose a model with a larger window.",
-            )
-        return ModelNonsense(
-            f"{self._provider} gave an empty answer.",
-            "It ended without any text and without calling a tool.",
-            "Send the message again. If it stays empty, check the window that the server gives this model.",
-        )
 
 
 class _Call:
@@ -275,10 +255,13 @@ def _usage(reported: Any) -> Usage | None:
     """What the provider counted; servers that count nothing report zeros."""
     if not isinstance(reported, dict):
         return None
-    details = reported.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    if cached is None:
-        cached = reported.get("prompt_cache_hit_tokens")
+    cached = _field(reported.get("prompt_tokens_details"), "cached_tokens")
+    for name in ("prompt_cache_hit_tokens", "cached_tokens"):  # DeepSeek, Moonshot
+        cached = reported.get(name) if cached is None else cached
     counts = [reported.get("prompt_tokens"), reported.get("completion_tokens"), cached]
     given, taken, hit = (value if isinstance(value, int) else 0 for value in counts)
     return Usage(given, taken, min(hit, given)) if given > 0 else None
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None

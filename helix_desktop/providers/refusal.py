@@ -71,6 +71,9 @@ _STATUS_OF: dict[str, int] = {
 }
 """The HTTP status that an error's type or code inside a stream stands for (Anthropic, OpenAI)."""
 
+_CALLERS_FAULT = ("invalid_", "image_", "_policy")
+"""Parts of codes that say that the request is at fault."""
+
 
 def is_limited(status: int, words: str) -> bool:
     """Whether a refusal is about requests or tokens over time; `words` in lower case."""
@@ -97,7 +100,7 @@ def status_in(failure: Any) -> int:
             return int(word)
         if word in _STATUS_OF:
             return int(_STATUS_OF[word])
-    bad = any("invalid_request" in word or word.startswith("invalid_") for word in words)
+    bad = any(mark in word for word in words for mark in _CALLERS_FAULT)
     return int(HTTPStatus.BAD_REQUEST if bad else HTTPStatus.INTERNAL_SERVER_ERROR)
 
 

@@ -33,6 +33,7 @@ Silence has a limit of its own (`http.Timeouts`); this one is for servers that o
 """
 
 _DONE = "[DONE]"
+_MOST_FORMS = 5  # in which one request is tried
 
 
 class StreamedModel:
@@ -64,36 +65,42 @@ class StreamedModel:
         cancelling the task, closes the connection.
         """
         exchange = self._dialect.exchange(request)
-        failed = 0
+        failed = forms = 0
         while True:
             try:
-                async with aclosing(self._attempt(exchange)) as arrivals:
+                forms += 1
+                async with aclosing(self._attempt(exchange, forms < _MOST_FORMS)) as arrivals:
                     async for arrival in arrivals:
                         yield arrival
                 return
             except _Adapted:
                 continue
             except Transient as failure:
-                failed += 1
+                failed, forms = failed + 1, forms - 1
                 if failed >= self._retries.attempts:
                     raise _given_up(failure.error, failed) from failure
                 reason, wait_s = failure.reason, self._retries.wait_s(failed, failure.retry_after_s)
             yield Retrying(failed + 1, wait_s, reason)
             await self._retries.sleep(wait_s)
 
-    async def _attempt(self, exchange: Exchange) -> AsyncGenerator[Arrival, None]:
-        """One call. Raises Transient when another one may do better."""
+    async def _attempt(self, exchange: Exchange, adapting: bool) -> AsyncGenerator[Arrival, None]:
+        """One call. Raises Transient when another one may do better, _Adapted when another form may."""
         body = exchange.body()
         assembly = exchange.assembly()
         try:
             async with self._endpoint.send("POST", self._dialect.path, body) as reply:
                 if reply.status != HTTPStatus.OK:
-                    raise self._refusal(exchange, reply.status, await reply.text(), reply.headers)
+                    words = await reply.text()
+                    if adapting and exchange.adapt(reply.status, words):
+                        raise _Adapted
+                    raise self._refusal(reply.status, words, reply.headers)
                 async with aclosing(self._arriving(reply, assembly)) as arriving:
                     async for arrival in arriving:
                         yield arrival
         except ErrorSent as sent:
-            raise self._refusal(exchange, sent.status, sent.body, {}) from sent
+            if adapting and exchange.adapt(sent.status, sent.body):
+                raise _Adapted from sent
+            raise self._refusal(sent.status, sent.body, {}) from sent
         except HttpFault as fault:
             # After its reason to end the answer is whole, whatever becomes of the connection.
             if not assembly.complete:
@@ -103,7 +110,7 @@ class StreamedModel:
     async def _arriving(self, reply: HttpReply, assembly: Assembly) -> AsyncGenerator[Arrival, None]:
         """What the reply's pieces add for a reader, until it says that it is done."""
         if "json" in reply.headers.get("content-type", ""):
-            for arrival in assembly.add_whole(self._object(await reply.text())):
+            for arrival in assembly.add_whole(self._object(await reply.text(), whole=True)):
                 yield arrival
             assembly.done = True
             return
@@ -131,12 +138,16 @@ class StreamedModel:
         except EventTooLarge as error:
             raise self._nonsense(f"It sent too much at once: {error}.") from error
 
-    def _object(self, text: str, event: str = "") -> Mapping[str, Any]:
-        """One piece of a stream, or a whole reply, as an object. Raises ErrorSent for an error's."""
+    def _object(self, text: str, event: str = "", *, whole: bool = False) -> Mapping[str, Any]:
+        """One piece of a stream, or a whole reply, as an object. Raises ErrorSent for an error's.
+
+        A damaged piece is like a cut: nothing of the answer was used, and another call may do better.
+        """
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeEncodeError) as fault:
-            raise self._nonsense(sample(text)) from fault
+            nonsense = self._nonsense(sample(text))
+            raise (nonsense if whole else Transient("a piece of the answer was damaged", nonsense)) from fault
         if not isinstance(value, dict):
             raise self._nonsense(sample(text))
         if value.get("error") or event == "error" or value.get("type") == "error":
@@ -148,9 +159,7 @@ class StreamedModel:
             raise self._endpoint.unreachable(HttpFault("cut", "the stream ended without its end marker"))
         return assembly.answer()
 
-    def _refusal(self, exchange: Exchange, status: int, body: str, headers: Mapping[str, str]) -> Exception:
-        if exchange.adapt(status, body):
-            return _Adapted()
+    def _refusal(self, status: int, body: str, headers: Mapping[str, str]) -> ModelError | Transient:
         return self._endpoint.refusal(status, body, headers, model=self._info.name, now=self._retries.now())
 
     def _nonsense(self, why: str) -> ModelNonsense:
@@ -180,7 +189,7 @@ class _Patience:
         except TimeoutError:
             if self._assembly.complete:
                 return None
-            raise HttpFault("stalled", f"nothing of the answer came for {self._stall_s:.0f} s") from None
+            raise HttpFault("idle", f"nothing of an answer for {self._stall_s:.0f} s") from None
 
     def _left_s(self) -> float:
         if self._assembly.settled:

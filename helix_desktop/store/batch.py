@@ -9,6 +9,10 @@ Get = Callable[[bytes], bytes | None]
 """Reads one row; None when there is none."""
 
 
+Counted = tuple[int, int, int, int]
+"""What rows add to the totals: entries, bytes before and after compression, sessions."""
+
+
 class Puts(Protocol):
     """Takes rows that are to be written."""
 
@@ -28,8 +32,10 @@ class Batch:
         """Lay a batch over what is stored, or over a batch that is not yet written either."""
         self._stored = stored
         self._under = under
+        self._below = stored if under is None else under.get
         self.rows: dict[bytes, bytes | None] = {}
         self.early: dict[bytes, bytes] = {}
+        self.counted: Counted = (0, 0, 0, 0)
 
     def over(self) -> Batch:
         """A batch laid over this one: thrown away, or absorbed."""
@@ -37,9 +43,7 @@ class Batch:
 
     def get(self, key: bytes) -> bytes | None:
         """The row as it will be once the batch is written."""
-        if key in self.rows:
-            return self.rows[key]
-        return self._stored(key) if self._under is None else self._under.get(key)
+        return self.rows[key] if key in self.rows else self._below(key)
 
     def pending(self, key: bytes) -> bool:
         """Whether the batch, or one below it, writes this row."""
@@ -57,6 +61,11 @@ class Batch:
         """Remove a row, if it is there."""
         self.rows[key] = None
 
+    def count(self, entries: int = 0, size: int = 0, stored_size: int = 0, sessions: int = 0) -> None:
+        """Note what the rows add to the store's totals, which are written with them."""
+        was = self.counted
+        self.counted = was[0] + entries, was[1] + size, was[2] + stored_size, was[3] + sessions
+
     def absorb(self, other: Batch) -> None:
         """Take over the rows of a batch that was laid over this one."""
         for key in other.early:
@@ -65,3 +74,4 @@ class Batch:
             )  # removed before, within the same write: it would go after it was written
         self.rows.update(other.rows)
         self.early.update(other.early)
+        self.count(*other.counted)

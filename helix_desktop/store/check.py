@@ -8,10 +8,10 @@ from helix_desktop.context.errors import ContentDamaged, DigestUnknown
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.content import Contents
+from helix_desktop.store.counters import read_sequence, read_totals
 from helix_desktop.store.handle import View
 from helix_desktop.store.record import Record, read_record
 from helix_desktop.store.row_checks import check_row
-from helix_desktop.store.staging import read_sequence, read_totals
 
 _SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read in one go
 _SLICE_ROWS = 500

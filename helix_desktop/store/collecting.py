@@ -17,7 +17,6 @@ from helix_desktop.store.content import WHOLE, Contents
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.record import RECORD, Record, read_record, write_record
 from helix_desktop.store.references import is_named
-from helix_desktop.store.staging import change_totals
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +112,7 @@ def remove_content(batch: Batch, handle: Handle, codec: Codec, digest: str, reco
         keys.newest(record.created, digest),
     ):
         batch.delete(key)
-    change_totals(batch, codec, entries=-1, size=-record.size, stored_size=-record.stored_size)
+    batch.count(entries=-1, size=-record.size, stored_size=-record.stored_size)
 
 
 def _known(batch: Batch, codec: Codec, digests: Iterable[str]) -> Iterator[tuple[str, Record]]:

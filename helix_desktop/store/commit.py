@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.digest import digest_of, is_digest
@@ -23,8 +24,7 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(msgspec.Struct, frozen=True):
     """Everything that one call of `commit` stores at the time `at`, in milliseconds since 1970."""
 
     session: str

@@ -7,7 +7,6 @@ chunks, which are written before it: a crash in between leaves chunks that nothi
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import msgspec
 
@@ -31,15 +30,6 @@ _HEAD = struct.Struct(">BBQQ")
 _COUNT = struct.Struct(">I")
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """What a content added to the store: entries, and bytes before and after compression."""
-
-    entries: int = 0
-    size: int = 0
-    stored_size: int = 0
-
-
 class Contents:
     """Stages contents for writing and reads them back, verified."""
 
@@ -52,11 +42,11 @@ class Contents:
         """The slow work on a content, which another thread may begin before it is staged."""
         return Packing(content, self._codec, WHOLE if len(content.data) <= WHOLE else CHUNK)
 
-    def stage(self, batch: Batch, content: Content, at: int, session: str = "") -> Growth:
+    def stage(self, batch: Batch, content: Content, at: int, session: str = "") -> None:
         """Put a content's rows into the batch, unless it is stored already and sound. Raises ValueError."""
-        return self.stage_packed(batch, self.packing(content), at, session)
+        self.stage_packed(batch, self.packing(content), at, session)
 
-    def stage_packed(self, batch: Batch, packing: Packing, at: int, session: str = "") -> Growth:
+    def stage_packed(self, batch: Batch, packing: Packing, at: int, session: str = "") -> None:
         """The same for a content whose packing another thread may have begun. Raises ValueError."""
         content = packing.content
         digest = content.digest
@@ -67,29 +57,35 @@ class Contents:
         buried = read_tombstone(batch.get, self._codec, digest) if old is None else None
         if buried is not None and not buried.lifted:
             check_match(content, packing.digest())
-            return Growth()
-        if old is not None and self._sound(batch, digest):
+        elif old is not None and self._sound(batch, digest):
             check_match(content, packing.digest())
             touch_record(batch, self._codec, digest, old, at)
-            return Growth()
-        created = at if old is None else old.created
-        if not known:
-            created = self._created(digest, at)
-        stored_size = self._put(batch, packing, created)
-        if old is not None:
-            healed = msgspec.structs.replace(old, stored_size=stored_size, trashed=0)
-            write_record(batch, self._codec, digest, healed)
-            growth = Growth(stored_size=stored_size - old.stored_size)
+        elif old is not None:
+            self._heal(batch, packing, old)
+        elif known and buried is None:
+            fresh = record_of(content, self._put(batch, packing, at), at, session)
+            write_record(batch, self._codec, digest, fresh)
+            batch.count(1, fresh.size, fresh.stored_size)
         else:
-            fresh = record_of(content, stored_size, created, session)
-            named = not known or buried is not None
-            write_record(batch, self._codec, digest, self._counted(digest, fresh) if named else fresh)
-            if buried is not None:
-                batch.delete(keys.forgotten(digest))
-            growth = Growth(1, fresh.size, stored_size) if known else Growth()
-        if not (known and old is None) and self.quarantine.holds(digest):
-            self.quarantine.release(digest)
-        return growth
+            self._restore(batch, packing, self._created(digest, at), session, known)
+
+    def _heal(self, batch: Batch, packing: Packing, old: Record) -> None:
+        """Stage a content again whose record is whole and whose bytes are not."""
+        stored_size = self._put(batch, packing, old.created)
+        healed = msgspec.structs.replace(old, stored_size=stored_size, trashed=0)
+        write_record(batch, self._codec, packing.content.digest, healed)
+        batch.count(stored_size=stored_size - old.stored_size)
+        self.quarantine.release(packing.content.digest)
+
+    def _restore(self, batch: Batch, packing: Packing, created: int, session: str, known: bool) -> None:
+        """Stage a content that may be named already: it was forgotten, or (not `known`) lost its record."""
+        digest = packing.content.digest
+        fresh = record_of(packing.content, self._put(batch, packing, created), created, session)
+        write_record(batch, self._codec, digest, self._counted(digest, fresh))
+        batch.delete(keys.forgotten(digest))
+        if known:
+            batch.count(1, fresh.size, fresh.stored_size)
+        self.quarantine.release(digest)
 
     def read(self, view: View, digest: str) -> bytes:
         """The bytes of a digest. Raises DigestUnknown, ContentDamaged; never returns other bytes."""

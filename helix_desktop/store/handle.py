@@ -46,19 +46,18 @@ class View:
 
     def get(self, key: bytes) -> bytes | None:
         """One row as it is on disk, unchecked. Raises RowDamaged, StoreUnreadable."""
-        return self._get(key, checked=False)
+        try:
+            row: bytes | None = self._db.get(key)
+        except plyvel.Error as error:
+            raise _unread(error) from error
+        return row
 
     def get_checked(self, key: bytes) -> bytes | None:
         """One row whose block's checksum was verified. Raises RowDamaged, StoreUnreadable."""
-        return self._get(key, checked=True)
-
-    def _get(self, key: bytes, checked: bool) -> bytes | None:
         try:
-            row: bytes | None = self._db.get(key, verify_checksums=checked)
-        except plyvel.CorruptionError as error:
-            raise RowDamaged(_said(error)) from error
+            row: bytes | None = self._db.get(key, verify_checksums=True)
         except plyvel.Error as error:
-            raise unreadable(_said(error)) from error
+            raise _unread(error) from error
         return row
 
     def scan(self, span: tuple[bytes, bytes], backwards: bool = False, checked: bool = True) -> Rows:
@@ -96,7 +95,7 @@ class Handle:
         self._closed = False
         self._refuses = ""
         self._before: dict[bytes, bytes | None] = {}
-        self._db: Any = _open(path, create, strict)
+        self._use(_open(path, create, strict))
 
     def read(self, ask: Callable[[View], T]) -> T:
         """What `ask` makes of the stored rows as they are now, whatever is written meanwhile.
@@ -115,13 +114,15 @@ class Handle:
         """One row. Raises RowDamaged, StoreClosed, StoreUnreadable."""
         self._revive()
         with self._gate.shared:
-            return View(self._ready()).get(key)
+            self._ready()
+            return self._view.get(key)
 
     def get_checked(self, key: bytes) -> bytes | None:
         """One row whose block's checksum was verified. Raises RowDamaged, StoreClosed, StoreUnreadable."""
         self._revive()
         with self._gate.shared:
-            return View(self._ready()).get_checked(key)
+            self._ready()
+            return self._view.get_checked(key)
 
     def write(self, batch: Batch) -> None:
         """Write a batch durably: its early rows in parts, then everything else at once; one thread only.
@@ -151,7 +152,7 @@ class Handle:
             try:
                 change()
             finally:
-                self._db = _open(self._path)
+                self._use(_open(self._path))
 
     def close(self) -> None:
         """Let go of the files once nobody reads; idempotent."""
@@ -199,7 +200,7 @@ class Handle:
         with self._gate.exclusive:
             if self._db is not None or self._closed:
                 return
-            self._db = _open(self._path)
+            self._use(_open(self._path))
             try:
                 # The refused batch may have reached the log whole before the disk said no.
                 self._put(self._before)
@@ -217,10 +218,14 @@ class Handle:
                 rows[key] = self.get(key)
         return rows
 
+    def _use(self, db: Any) -> None:
+        self._db = db
+        self._view = View(db)
+
     def _shut(self) -> None:
         if self._db is not None:
             self._db.close()
-            self._db = None
+            self._use(None)
 
 
 def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
@@ -247,6 +252,12 @@ def damaged(why: str) -> StoreDamaged:
     """The files are not what was written."""
     said = unreadable(why)
     return StoreDamaged(said.what, said.why, said.fix)
+
+
+def _unread(error: Exception) -> RowDamaged | StoreUnreadable:
+    """Why one row cannot be read."""
+    said = _said(error)
+    return RowDamaged(said) if isinstance(error, plyvel.CorruptionError) else unreadable(said)
 
 
 def _open(path: Path, create: bool = False, strict: bool = True) -> Any:

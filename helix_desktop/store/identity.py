@@ -7,9 +7,10 @@ from pathlib import Path
 from helix_desktop.context.errors import StoreUnreadable
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
+from helix_desktop.store.counters import NUMBER, read_sequence, read_totals
 from helix_desktop.store.handle import Handle
 from helix_desktop.store.layout import Clean, Format
-from helix_desktop.store.staging import NUMBER, TEXT, read_sequence, read_totals
+from helix_desktop.store.staging import TEXT
 
 
 def check_format(found: Format, wanted: Format) -> None:

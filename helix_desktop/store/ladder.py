@@ -11,12 +11,14 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.damage import CutSession, Mending
 from helix_desktop.context.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.store.check import Checker
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.commit import Clock
 from helix_desktop.store.content import Contents
+from helix_desktop.store.course import Course
 from helix_desktop.store.handle import Handle, unreadable
 from helix_desktop.store.identity import check_identity, ends_of, state_of
 from helix_desktop.store.layout import Clean, Format, Layout
@@ -26,11 +28,17 @@ from helix_desktop.store.symptoms import only_tail, symptoms
 
 _log = logging.getLogger(__name__)
 
+_PARTS = 3  # of a mending: reading the files, verifying what was in them, checking what was made of it
+
 
 class Ladder:
     """One opening of a store whose files are there."""
 
-    def __init__(self, layout: Layout, form: Format, codec: Codec, clock: Clock) -> None:
+    def __init__(
+        self, layout: Layout, form: Format, codec: Codec, clock: Clock, told: Progress = silent
+    ) -> None:
+        """`told` hears how far a mending is."""
+        self._course = Course(told, _PARTS)
         self._layout, self._form, self._codec, self._clock = layout, form, codec, clock
         self._clean = layout.read_clean()
 
@@ -125,7 +133,7 @@ class Ladder:
         layout = self._layout
         target = Handle(layout.mending, create=True)
         try:
-            salvage = Salvage(layout.db, target, self._codec, layout.quarantine, keeping)
+            salvage = Salvage(layout.db, target, self._codec, layout.quarantine, keeping, self._course)
             found = salvage.run(self._form, self._clean)
             self._check(target)
         finally:
@@ -136,8 +144,9 @@ class Ladder:
     def _check(self, target: Handle) -> None:
         """Look at all of the new database before it takes the other's place. Raises StoreUnreadable."""
         checker = Checker(self._codec, Contents(target, self._codec, Quarantine(self._layout.quarantine)))
+        entries = target.read(checker.total)
         while target.read(checker.step):
-            pass
+            self._course.reach(_PARTS - 1, checker.result.contents, entries)
         if checker.result.problems:
             raise unreadable(f"What could be saved does not fit together: {checker.result.problems[0]}")
 

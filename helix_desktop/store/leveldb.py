@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
 from helix_desktop.context.errors import ContentDamaged, StoreError
@@ -20,6 +21,7 @@ from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.commit import Clock, Commit, now
 from helix_desktop.store.content import Contents, find, missing
+from helix_desktop.store.counters import Counters, read_totals
 from helix_desktop.store.delivery import Delivery
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.forget import LevelForgetting
@@ -36,7 +38,7 @@ from helix_desktop.store.record import read_record
 from helix_desktop.store.scouring import finish_scouring
 from helix_desktop.store.search_thread import SearchThread
 from helix_desktop.store.search_work import Work
-from helix_desktop.store.staging import TEXT, bump_sequence, read_totals, stage_commit, stage_draft
+from helix_desktop.store.staging import TEXT, stage_commit, stage_draft
 from helix_desktop.store.writer import Job, Writer
 
 INDEX_AFTER_S = 0.5  # seconds without a commit or a question, after which texts are indexed
@@ -67,6 +69,7 @@ class LevelStore(LevelFinder):
             lambda: asyncio.wrap_future(self._index.ask(lambda _: None)),
         )
         self._backlog = Backlog()
+        self._counters = Counters(files.codec)
         self.backstage = Backstage(files.layout.folder, files.codec, self._contents, self._answer, self._put)
         self.health = LevelHealth(files, self._contents, self._read)
         self._helper = Helper(
@@ -81,17 +84,24 @@ class LevelStore(LevelFinder):
 
     @classmethod
     async def open(
-        cls, folder: Path, workspace: str, clock: Clock = now, *, index_after: float | None = INDEX_AFTER_S
+        cls,
+        folder: Path,
+        workspace: str,
+        clock: Clock = now,
+        *,
+        index_after: float | None = INDEX_AFTER_S,
+        told: Progress = silent,
     ) -> Self:
         """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
 
-        A damaged one is mended as far as it can be: `health` says what became of it.
+        A damaged one is mended as far as it can be: `told` hears how far that is, on another thread; `health`
+        says what became of it.
         Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
         Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
         readers = Readers(f"helix-store-read-{folder.name}")
         opening: Future[Files] = Future()
-        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace, clock)))
+        readers.give(lambda: _fulfil(opening, lambda: _opened(folder, workspace, clock, told)))
         try:
             files = await asyncio.wrap_future(opening)
         except BaseException:
@@ -194,11 +204,14 @@ class LevelStore(LevelFinder):
             raise refusals.closed()
 
     async def _put(self, stage: Callable[[Batch], None], size: int, packings: Sequence[Packing] = ()) -> None:
-        async with self._backlog.place(size):
+        await self._backlog.enter(size)
+        try:
             self._helper.help(packings)
             place: asyncio.Future[None] = self._delivery.place()
             self._writer.give(Job(_guarded(self._files, stage), size, place))
             await place
+        finally:
+            self._backlog.leave(size)
 
     async def _read(self, ask: Callable[[View], T]) -> T:
         self._check_open()
@@ -211,8 +224,12 @@ class LevelStore(LevelFinder):
             raise self._files.doubt(error) from error
 
     def _write(self, batch: Batch) -> None:
-        bump_sequence(batch, self._codec)
-        self._files.handle.write(batch)
+        try:
+            self._counters.stage(batch)
+            self._files.handle.write(batch)
+        except BaseException:
+            self._counters.forget()
+            raise
         self._index.changed(batch)
 
     def _finish(self) -> None:
@@ -223,8 +240,8 @@ class LevelStore(LevelFinder):
         self._files.close()
 
 
-def _opened(folder: Path, workspace: str, clock: Clock) -> Files:
-    files = open_files(folder, workspace, clock)
+def _opened(folder: Path, workspace: str, clock: Clock, told: Progress) -> Files:
+    files = open_files(folder, workspace, clock, told=told)
     finish_scouring(files.handle, files.layout)
     return files
 

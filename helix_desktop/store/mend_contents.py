@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from heapq import merge
 from itertools import groupby
@@ -34,9 +34,10 @@ from helix_desktop.store.tombstone import read_tombstone
 class ContentMender:
     """Goes through the contents of a database whose logs are sound, and verifies every one."""
 
-    def __init__(self, filler: Filler, codec: Codec, contents: Contents) -> None:
+    def __init__(self, filler: Filler, codec: Codec, contents: Contents, told: Callable[[int], None]) -> None:
+        """`told` hears how many bytes of contents, as they are stored, have been gone through."""
         self._filler, self._codec = filler, codec
-        self._contents = contents
+        self._contents, self._told = contents, told
         self.lost: list[LostContent] = []
         self.entries = self.size = self.stored_size = 0
 
@@ -44,6 +45,7 @@ class ContentMender:
         """Mend every record. Raises StoreWriteFailed."""
         for digest in _digests(view):
             self._mend(view, digest)
+            self._told(self.stored_size)
 
     def totals(self, sessions: int) -> StoreTotals:
         """The counts and sizes of what was gone through."""

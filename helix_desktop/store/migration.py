@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from helix_desktop.context.errors import StoreUnreadable, StoreWriteFailed
+from helix_desktop.context.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.store import keys
 from helix_desktop.store.check import Checker
 from helix_desktop.store.codec import Codec, RowDamaged
@@ -27,6 +27,9 @@ Step = Callable[[Codec, Iterable[Row]], Iterator[Row]]
 STEPS: Mapping[int, Step] = {}
 """The step that leads on from each older schema."""
 
+Mend = Callable[[Format], None]
+"""Opens and closes a store of an older format, which mends it if it is damaged. Raises StoreUnreadable."""
+
 
 def needs_migration(found: Format, wanted: Format, steps: Mapping[int, Step]) -> bool:
     """Whether a store has an older schema from which steps lead to the wanted one."""
@@ -34,13 +37,21 @@ def needs_migration(found: Format, wanted: Format, steps: Mapping[int, Step]) ->
     return found.workspace == wanted.workspace and bool(between) and all(one in steps for one in between)
 
 
-def migrate(layout: Layout, found: Format, wanted: Format, steps: Mapping[int, Step]) -> None:
-    """Bring a store to the wanted schema. Raises StoreUnreadable; then nothing of the old one was changed."""
+def migrate(layout: Layout, found: Format, wanted: Format, steps: Mapping[int, Step], mend: Mend) -> None:
+    """Bring a store to the wanted schema, and mend it first if it is damaged.
+
+    Raises StoreUnreadable; then nothing of the old one was changed, or a copy of it was kept.
+    """
     codec = Codec()
     try:
         if not _arrived(layout, codec, wanted):
-            shutil.rmtree(layout.mending, ignore_errors=True)
-            _copy(layout, codec, found, wanted, steps)
+            mend(found)
+            try:
+                _copy(layout, codec, found, wanted, steps)
+            except RowDamaged as error:
+                layout.notes.doubt(f"{error}")  # no opening has seen it, but mending looks at every row
+                mend(found)
+                _copy(layout, codec, found, wanted, steps)
             shutil.rmtree(layout.former, ignore_errors=True)
             layout.exchange(layout.former)
         layout.write_format(wanted)
@@ -56,14 +67,20 @@ def _arrived(layout: Layout, codec: Codec, wanted: Format) -> bool:
     """Whether a migration was cut off after its database was in place."""
     if not layout.db.exists():
         layout.adopt_new_db()
-    handle = Handle(layout.db)
+    try:
+        handle = Handle(layout.db)
+    except StoreDamaged:
+        return False
     try:
         return stored_format(handle, codec) == wanted
+    except RowDamaged:
+        return False
     finally:
         handle.close()
 
 
 def _copy(layout: Layout, codec: Codec, found: Format, wanted: Format, steps: Mapping[int, Step]) -> None:
+    shutil.rmtree(layout.mending, ignore_errors=True)
     source = Handle(layout.db)
     try:
         target = Handle(layout.mending, create=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.damage import Mending
 from helix_desktop.context.errors import DataDirUnusable, StoreDamaged, StoreUnreadable
 from helix_desktop.store.codec import Codec, RowDamaged
@@ -19,7 +20,7 @@ from helix_desktop.store.handle import Handle, create_db, unreadable
 from helix_desktop.store.identity import check_format, ends_of, format_in, identity_rows, state_of
 from helix_desktop.store.ladder import Ladder
 from helix_desktop.store.layout import SCHEMA_NUMBER, Format, Layout
-from helix_desktop.store.migration import STEPS, Step, migrate, needs_migration
+from helix_desktop.store.migration import STEPS, Mend, Step, migrate, needs_migration
 from helix_desktop.store.owner import OwnerLock
 from helix_desktop.store.symptoms import current_of, sizes_of
 
@@ -75,10 +76,12 @@ def open_files(
     clock: Clock = now,
     schema: int = SCHEMA_NUMBER,
     steps: Mapping[int, Step] = STEPS,
+    told: Progress = silent,
 ) -> Files:
     """Open, or where nothing is create, the store of the workspace with this UUID.
 
-    One of an older schema is brought to `schema` by `steps`, a damaged one is mended as far as it can be.
+    One of an older schema is brought to `schema` by `steps`, a damaged one is mended as far as it can be, and
+    `told` hears how far that is.
     Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
     """
     form = Format(schema, str(uuid.UUID(workspace)))
@@ -86,9 +89,13 @@ def open_files(
     layout.make()
     lock = OwnerLock.take(layout.owner)
     try:
-        _ensure(layout, form, steps)
         codec = Codec()
-        handle = Ladder(layout, form, codec, clock).climb()
+
+        def climb(wanted: Format) -> Handle:
+            return Ladder(layout, wanted, codec, clock, told).climb()
+
+        _ensure(layout, form, steps, lambda found: climb(found).close())
+        handle = climb(form)
         return Files(layout, lock, handle, codec, layout.notes.read_untold())
     except BaseException:
         lock.release()
@@ -113,7 +120,7 @@ def _found(layout: Layout) -> Format | None:
     return found
 
 
-def _ensure(layout: Layout, form: Format, steps: Mapping[int, Step]) -> None:
+def _ensure(layout: Layout, form: Format, steps: Mapping[int, Step], mend: Mend) -> None:
     """Create what is not there yet. Each step can be cut off and is then taken up, or done again."""
     try:
         found = _found(layout)
@@ -126,7 +133,7 @@ def _ensure(layout: Layout, form: Format, steps: Mapping[int, Step]) -> None:
             create_db(layout.new_db, identity_rows(form))
             layout.write_format(form)
         elif needs_migration(found, form, steps):
-            migrate(layout, found, form, steps)
+            migrate(layout, found, form, steps, mend)
         else:
             check_format(found, form)
         if layout.new_db.exists() and not layout.db.exists():

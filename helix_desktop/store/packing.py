@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -87,12 +87,9 @@ class Packing:
         """The digest that the bytes have."""
         return digest_of(self.content.data) if self._digest is None else self._digest.result()
 
-    def take(self) -> Iterator[Packed]:
+    def take(self) -> Iterable[Packed]:
         """The bytes as they will be stored, in order; once, so that each is let go as soon as it is used."""
-        if self._digest is None:
-            yield from map(self._pack, self._starts())
-        while self._pieces:
-            yield self._pieces.popleft().result()
+        return map(self._pack, self._starts()) if self._digest is None else self._taken()
 
     def help(self, known: Callable[[str], bool]) -> None:
         """Do of it what nobody has begun; what is `known` to be stored needs no packing, only its digest."""
@@ -103,6 +100,10 @@ class Packing:
             with suppress(IndexError):  # the writer takes from the other end
                 for number in range(len(self._pieces)):
                     self._pieces[-1 - number].begin()
+
+    def _taken(self) -> Iterator[Packed]:
+        while self._pieces:
+            yield self._pieces.popleft().result()
 
     def _starts(self) -> Sequence[int]:
         length = len(self.content.data)

@@ -18,7 +18,7 @@ from helix_desktop.store.handle import Handle
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import Record, read_record, write_record
 from helix_desktop.store.secret_search import Search
-from helix_desktop.store.staging import TEXT, grow_totals
+from helix_desktop.store.staging import TEXT
 from helix_desktop.store.tombstone import Tombstone, write_tombstone
 
 
@@ -62,7 +62,7 @@ class Redactor:
                 record.tokens,
                 record.kind,
             )
-            grow_totals(self._batch, self._codec, self._contents.stage(self._batch, made, self._at))
+            self._contents.stage(self._batch, made, self._at)
 
     def _described(self, record: Record) -> Record:
         said = self._redaction.text

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from helix_desktop.context.event import HandoverMade, digests_in
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
+from helix_desktop.store.counters import NUMBER, TOTALS
 from helix_desktop.store.event_log import EVENT, last_seq
 from helix_desktop.store.handle import View
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import RECORD, read_record
-from helix_desktop.store.staging import NUMBER, TEXT, TOTALS
+from helix_desktop.store.staging import TEXT
 from helix_desktop.store.tombstone import TOMBSTONE
 
 

@@ -18,6 +18,8 @@ from helix_desktop.context.errors import StoreUnreadable
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged, Shape
 from helix_desktop.store.content import Contents, is_whole
+from helix_desktop.store.counters import NUMBER, TOTALS
+from helix_desktop.store.course import Course
 from helix_desktop.store.event_log import EVENT
 from helix_desktop.store.filler import Filler
 from helix_desktop.store.handle import Handle, unreadable
@@ -27,7 +29,7 @@ from helix_desktop.store.mend_contents import ContentMender
 from helix_desktop.store.mend_logs import LogMender
 from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.record import RECORD
-from helix_desktop.store.staging import NUMBER, TEXT, TOTALS
+from helix_desktop.store.staging import TEXT
 from helix_desktop.store.tombstone import TOMBSTONE
 from helix_desktop.store.versions import Version, read_versions
 
@@ -67,8 +69,14 @@ class Salvaged:
 class Salvage:
     """One salvage, from the files in `db` into an empty database."""
 
-    def __init__(self, db: Path, target: Handle, codec: Codec, quarantine: Path, aside: Path) -> None:
-        """Damaged contents go to `quarantine`, events behind a gap to `aside`: both are folders."""
+    def __init__(
+        self, db: Path, target: Handle, codec: Codec, quarantine: Path, aside: Path, course: Course
+    ) -> None:
+        """Damaged contents go to `quarantine`, events behind a gap to `aside`: both are folders.
+
+        Of the `course` its first two parts are gone through.
+        """
+        self._course = course
         self._quarantine = Quarantine(quarantine)
         self._db, self._target, self._codec, self._aside = db, target, codec, aside
         self._filler = Filler(target)
@@ -78,8 +86,11 @@ class Salvage:
 
     def run(self, form: Format, clean: Clean | None) -> Salvaged:
         """Take what is sound and derive the rest. Raises StoreUnreadable when it is another store's."""
+        size, done = sum(path.stat().st_size for path in self._db.glob("*")), 0
         for key, versions in read_versions(self._db, self._failed):
             self._take(key, versions)
+            done += sum(len(key) + len(one.row or b"") for one in versions)
+            self._course.reach(0, done, size)
         self._check_identity(form)
         self._filler.flush()
         left = clean.ends.items() if clean else ()
@@ -90,7 +101,9 @@ class Salvage:
         self._target.read(logs.run)
         self._filler.flush()
         contents = Contents(self._target, self._codec, self._quarantine)
-        mender = ContentMender(self._filler, self._codec, contents)
+        mender = ContentMender(
+            self._filler, self._codec, contents, lambda stored: self._course.reach(1, stored, size)
+        )
         self._target.read(mender.run)
         found = self.found
         found.totals, found.events = mender.totals(logs.sessions), logs.events

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -14,10 +15,14 @@ from helix_desktop.store.batch import Batch
 from helix_desktop.store.search_db import SearchDb
 from helix_desktop.store.search_work import Changes, Work
 
-FLUSH_S = 0.1  # how long changes are gathered when nobody asks
+FLUSH_S = 0.1  # how long changes are gathered when nobody asks: a wake-up each would slow the writer down
 _LEAST_PAUSE_S = 0.002  # between two pieces of work: other threads want to run
 
 T = TypeVar("T")
+
+
+class _Wake:
+    """Says that changes have begun to gather."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,9 @@ class SearchThread:
     def __init__(self, name: str, work: Work, idle_s: float | None) -> None:
         """Texts are indexed after `idle_s` seconds of quiet; None: only when somebody waits for it."""
         self._work, self._idle_s = work, idle_s
-        self._queue: queue.SimpleQueue[Changes | _Asked | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Wake | _Asked | None] = queue.SimpleQueue()
+        self._gathered: deque[Changes] = deque()
+        self._told = False  # of what is gathered
         self._ending = threading.Event()
         self._quiet_since = 0.0
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -42,7 +49,10 @@ class SearchThread:
 
     def changed(self, batch: Batch) -> None:
         """Take over what a batch, which is written now, did to the entries. Called by the writer."""
-        self._queue.put(Changes.of(batch))
+        self._gathered.append(Changes.of(batch))
+        if not self._told:
+            self._told = True
+            self._queue.put(_Wake())
 
     def ask(self, question: Callable[[SearchDb], T]) -> Future[T | None]:
         """What `question` makes of the index; None when it cannot tell now: the store has to be scanned."""
@@ -77,25 +87,37 @@ class SearchThread:
         except queue.Empty:
             self._go_on()
             return True
-        if isinstance(job, Changes):
-            self._work.take(job)
+        if isinstance(job, _Wake):
             self._quiet_since = time.monotonic()
-        elif isinstance(job, _Asked):
+            return True
+        self._take()
+        if isinstance(job, _Asked):
             self._reply(job)
             self._quiet_since = time.monotonic()
         return job is not None
+
+    def _take(self) -> None:
+        """Hand on what was gathered."""
+        self._told = False  # first: what comes from now on wakes this thread again
+        if self._gathered:
+            self._work.take([self._gathered.popleft() for _ in range(len(self._gathered))])
+            self._quiet_since = time.monotonic()
 
     def _patience(self) -> float | None:
         """How long to wait for a job before going on with what is to be done, in seconds."""
         if self._work.syncing:
             return self._work.pause
-        if self._work.pending:
+        if self._gathered or self._work.pending:
             return FLUSH_S
         if self._idle_s is None or not self._work.texts_wait:
             return None
         return max(self._work.pause, self._quiet_since + self._idle_s - time.monotonic())
 
     def _go_on(self) -> None:
+        if self._gathered:
+            self._take()
+            if not self._work.syncing:
+                return  # written down once nothing more comes
         start = time.monotonic()
         if self._work.syncing or not self._work.pending:
             self._work.step()

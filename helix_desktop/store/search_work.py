@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
+
+import msgspec
 
 from helix_desktop.context.errors import StoreError
 from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.content import Contents
+from helix_desktop.store.counters import NUMBER, read_sequence
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.search_db import SearchDb, remove
 from helix_desktop.store.search_rows import STAMP_BYTES, put_rows, stamps
 from helix_desktop.store.search_texts import index_texts, texts_wait
-from helix_desktop.store.staging import NUMBER, TEXT, read_sequence
+from helix_desktop.store.staging import TEXT
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
 _GATHERED = 2_000  # changed records, from which on they are written whoever asks
@@ -39,8 +41,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What a write did to the records (None: removed), the row of its number, and whether it forgot any."""
 
     records: dict[bytes, bytes | None]
@@ -97,16 +98,22 @@ class Work:
             _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
             self._drop()
 
-    def take(self, changes: Changes) -> None:
-        """Note what was written to the store."""
+    def take(self, gathered: Sequence[Changes]) -> None:
+        """Note what was written to the store, in order."""
+        for changes in gathered:
+            if changes.forgotten:
+                self._note(changes)
+                self._begin_anew()
+            elif self._index is not None:
+                self._records |= changes.records
+                if len(self._records) >= _GATHERED:
+                    self._note(changes)
+                    self.flush()
+        self._note(gathered[-1])
+
+    def _note(self, changes: Changes) -> None:
         if changes.sequence is not None:
             self._sequence = self._codec.unseal(keys.SEQUENCE, changes.sequence, NUMBER)
-        if changes.forgotten:
-            self._begin_anew()
-        elif self._index is not None:
-            self._records |= changes.records
-            if len(self._records) >= _GATHERED:
-                self.flush()
 
     def flush(self) -> None:
         """Write the changes that wait."""

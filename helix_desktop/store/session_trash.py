@@ -13,7 +13,6 @@ from helix_desktop.store.codec import Codec
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import Record, change_record
-from helix_desktop.store.staging import change_totals
 
 
 def read_trashed(view: View, codec: Codec) -> list[SessionSummary]:
@@ -59,7 +58,7 @@ def stage_remove(batch: Batch, handle: Handle, codec: Codec, session: str, befor
         _release(batch, codec, digest, times)
     for key in (keys.summary(session), keys.draft(session), keys.last_event(session)):
         batch.delete(key)
-    change_totals(batch, codec, sessions=-1)
+    batch.count(sessions=-1)
     return True
 
 

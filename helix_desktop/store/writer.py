@@ -6,8 +6,9 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from helix_desktop.store.batch import Batch, Get
 
@@ -26,8 +27,7 @@ class Place(Protocol):
 P = TypeVar("P", bound=Place)
 
 
-@dataclass(frozen=True, slots=True)
-class Job(Generic[P]):
+class Job(msgspec.Struct, Generic[P], frozen=True):
     """One caller's write: `stage` fills a batch, or raises and leaves nothing; `size` is about its bytes.
 
     The writer tells `place` once the rows are durable. Cancelled before it is taken, the job is dropped as a
@@ -106,23 +106,25 @@ class Writer(Generic[P]):
 
     def _commit(self, group: list[Job[P]]) -> None:
         batch = Batch(self._stored)
+        alone = len(group) == 1
         told: list[tuple[P, Exception | None]] = [
-            (job.place, self._stage(job, batch)) for job in group if not job.place.cancelled()
+            (job.place, self._stage(job, batch, alone)) for job in group if not job.place.cancelled()
         ]
         try:
-            if batch.rows:
+            if batch.rows and not (alone and told[0][1]):
                 self._write(batch)
         except Exception as failed:  # noqa: BLE001 - whatever it is, every caller must hear of it, and the thread go on
             told = [(place, error or failed) for place, error in told]
         if told:
             self._tell(told)
 
-    def _stage(self, job: Job[P], batch: Batch) -> Exception | None:
-        """Stage one job alone, so that its refusal leaves the rest of the group as it is."""
-        own = batch.over()
+    def _stage(self, job: Job[P], batch: Batch, alone: bool) -> Exception | None:
+        """Stage one job by itself, so that its refusal leaves the rest of the group as it is."""
+        own = batch if alone else batch.over()
         try:
             job.stage(own)
         except Exception as error:  # noqa: BLE001 - handed to the caller whose job it is
             return error
-        batch.absorb(own)
+        if not alone:
+            batch.absorb(own)
         return None

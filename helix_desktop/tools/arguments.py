@@ -28,7 +28,7 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
     try:
         given = msgspec.json.decode(text or "{}")
         if isinstance(given, dict):
-            given = {name: value for name, value in given.items() if value is not None}
+            given = _without_nulls(given)
         return msgspec.convert(given, kind, strict=False)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         said = str(error).replace("`$.", "`").replace(" - at `$`", "")
@@ -37,12 +37,23 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
         ) from error
 
 
-def schema(kind: type[Arguments], said: Mapping[str, str]) -> dict[str, Any]:
+def _without_nulls(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that are not left out, also of the objects in lists."""
+    return {
+        name: [_without_nulls(one) if isinstance(one, dict) else one for one in value]
+        if isinstance(value, list)
+        else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def schema(kind: type[msgspec.Struct], said: Mapping[str, str]) -> dict[str, Any]:
     """The JSON schema of the arguments; `said` describes each by name."""
     hints = get_type_hints(kind, include_extras=True)
     properties: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
-        properties[field.name] = _kind(hints[field.name])
+        properties[field.name] = _kind(hints[field.name], said)
         if field.name in said:
             properties[field.name]["description"] = said[field.name]
     return {
@@ -53,14 +64,20 @@ def schema(kind: type[Arguments], said: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _kind(hint: Any) -> dict[str, Any]:
+def _kind(hint: Any, said: Mapping[str, str]) -> dict[str, Any]:
     if get_origin(hint) is Literal:
         return {"type": "string", "enum": list(get_args(hint))}
     options = [part for part in get_args(hint) if part is not type(None)]
     if get_origin(hint) is Annotated:
-        bounds = {"minimum": hint.__metadata__[0].ge, "maximum": hint.__metadata__[0].le}
-        return _kind(hint.__origin__) | {name: bound for name, bound in bounds.items() if bound is not None}
-    return _kind(options[0]) if options else {"type": _KINDS[hint]}
+        meta = hint.__metadata__[0]
+        bounds = {"minimum": meta.ge, "maximum": meta.le, "minItems": meta.min_length}
+        known = {name: bound for name, bound in bounds.items() if bound is not None}
+        return _kind(hint.__origin__, said) | known
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _kind(hint.__args__[0], said)}
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return schema(hint, said)
+    return _kind(options[0], said) if options else {"type": _KINDS[hint]}
 
 
 def _takes(kind: type[Arguments]) -> str:

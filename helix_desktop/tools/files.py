@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from io import BufferedReader
+from collections.abc import Iterable
 
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import ToolError
@@ -14,6 +14,7 @@ from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.jail import Jail, Opened
+from helix_desktop.tools.replace import wide_encoding
 
 _WHOLE_CAP = 64 * 1024 * 1024  # the store's cap
 _RANGE_CAP = 4 * _WHOLE_CAP
@@ -27,8 +28,6 @@ _MAGIC = (
     (b"\x1f\x8b", "gzip archive"),
     (b"\x7fELF", "ELF program"),
     (b"SQLite format 3", "SQLite database"),
-    (b"\xff\xfe", "text in UTF-16"),
-    (b"\xfe\xff", "text in UTF-16"),
 )
 
 
@@ -55,10 +54,12 @@ class ReadFile(Free):
             start = opened.file.read(_SNIFF)
             opened.file.seek(0)
             if b"\0" in start:
+                if encoding := wide_encoding(start):
+                    return _wide(opened, encoding, given)
                 return _pictured(opened) or _described(opened, start)
             if given.start_line is None and given.end_line is None:
                 return _whole(opened)
-            return _range(opened, given.start_line or 1, given.end_line)
+            return _range(opened, opened.file, given.start_line or 1, given.end_line)
 
 
 def _pictured(opened: Opened) -> ToolResult | None:
@@ -93,12 +94,22 @@ def _whole(opened: Opened) -> ToolResult:
     return ToolResult(data, target=opened.rel, shown="" if data else f"{opened.rel} is empty (0 bytes).")
 
 
-def _range(opened: Opened, first: int, last: int | None) -> ToolResult:
+def _wide(opened: Opened, encoding: str, given: ReadFileArguments) -> ToolResult:
+    """A file in UTF-16, its text given in UTF-8."""
+    data = _whole(opened).content
+    text = data.decode(encoding, "replace").removeprefix("\ufeff").encode()
+    if given.start_line is not None or given.end_line is not None:
+        return _range(opened, text.splitlines(keepends=True), given.start_line or 1, given.end_line)
+    head = f"{opened.rel} is in UTF-16 ({len(data):,} bytes); as UTF-8:\n".encode()
+    return ToolResult(head + text, target=opened.rel)
+
+
+def _range(opened: Opened, lines: Iterable[bytes], first: int, last: int | None) -> ToolResult:
     if last is not None and last < first:
         raise ToolError(f"end_line ({last}) is before start_line ({first}).")
     if opened.stamp.size > _RANGE_CAP:
         raise ToolError(f"{opened.rel} is over 256 MB.", fix="Use search_text or run_command on it.")
-    chosen, total = _lines(opened.file, first, last)
+    chosen, total = _lines(lines, first, last)
     if not chosen:
         raise ToolError(f"{opened.rel} has {total:,} lines; start_line {first} is past its end.")
     end = first + len(chosen) - 1
@@ -109,9 +120,9 @@ def _range(opened: Opened, first: int, last: int | None) -> ToolResult:
     return ToolResult(head + body, target=f"{opened.rel}:{first}-{end}")
 
 
-def _lines(file: BufferedReader, first: int, last: int | None) -> tuple[list[bytes], int]:
+def _lines(lines: Iterable[bytes], first: int, last: int | None) -> tuple[list[bytes], int]:
     chosen, number = [], 0
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(lines, 1):
         if number >= first and (last is None or number <= last):
             chosen.append(line)
     return chosen, number

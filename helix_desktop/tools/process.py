@@ -1,4 +1,4 @@
-"""Programs run to their end: output under a cap, the whole process group ended on time-out or cancel.
+"""Programs run to their end: output under a cap, all they started ended on time-out or cancel.
 
 Built on `loop.subprocess_exec`, which asyncio's own loop and the Qt loop both have.
 """
@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import cast
+from pathlib import Path
+from typing import Literal, cast
 
-_MIB = 1024 * 1024
-OUTPUT_CAP = 63 * _MIB  # leaves room for a header under the store's cap of 64 MB
-_TAIL = 1 * _MIB
-_GULP = 1 * _MIB
+from helix_desktop.context.tool import STOPPED, Progress, unheard
+from helix_desktop.tools import stragglers
+from helix_desktop.tools.output import OUTPUT_CAP, Aside, CappedOutput, LiveOutput
+from helix_desktop.tools.stragglers import VARIABLE
+
+_GULP = 1024 * 1024
 _BREATH_S = 0.005
 _TERM_GRACE_S = 0.3
 _LINGER_S = 0.5
 _START_GRACE_S = 5.0
-_GUARD = 'exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; exec "$@"'
+_GUARD = (
+    "exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; "
+    f'{VARIABLE}=$1; export {VARIABLE}; shift; exec "$@"'
+)
 """A shell's words: leave a watcher in the group, then become the command.
 
 The watcher waits at a pipe whose other end is ours, and ends the group when that is closed: when the command
@@ -32,32 +39,8 @@ else's. It is nobody's child, so that no command waits for it.
 """
 
 
-class CappedOutput:
-    """Bytes as they arrive: the first part and the last MB are kept, what lies between is counted."""
-
-    def __init__(self, cap: int = OUTPUT_CAP) -> None:
-        self._room = max(cap - _TAIL, 0)
-        self._head, self._tail = bytearray(), bytearray()
-        self._size = 0
-
-    def add(self, data: bytes) -> None:
-        """Take the next piece."""
-        self._size += len(data)
-        room = self._room - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:] if room > 0 else data
-        if len(self._tail) > 2 * _TAIL:
-            del self._tail[:-_TAIL]
-
-    @property
-    def dropped(self) -> int:
-        """How many bytes were not kept."""
-        return self._size - len(self._head) - min(len(self._tail), _TAIL)
-
-    def whole(self) -> bytes:
-        """What was kept, with a line that says how much was dropped, if anything was."""
-        gap = f"\n[… {self.dropped:,} bytes of output dropped here …]\n".encode() if self.dropped else b""
-        return bytes(self._head) + gap + bytes(self._tail[-_TAIL:])
+How = Literal["ended", "late", "stopped"]
+"""How a run came to its end: by itself, at its time limit, or because the person stopped it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +48,7 @@ class Launch:
     """A program to run; a `str` command goes to the system's shell on Windows only.
 
     `guarded`: on POSIX systems nothing of its group outlives it, nor this process, even a killed one; without
-    `feed`.
+    `feed`. `confine` is called in the new process before the program starts, and must not allocate much.
     """
 
     command: Sequence[str] | str
@@ -74,28 +57,39 @@ class Launch:
     feed: bytes | None = None
     join_errors: bool = True
     guarded: bool = False
+    confine: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
 class Ran:
-    """How a program ended; `exit_code` is None when it was ended at its time limit."""
+    """How a program ended; `exit_code` is None when it was ended early.
+
+    `left` names the processes it left in the background (ended too), as far as they could be seen;
+    `dropped` bytes of the output were not kept; `aside` bytes, all of it or its beginning, stand in a file.
+    """
 
     exit_code: int | None
     output: bytes
     errors: bytes
     dropped: int
-    left_behind: bool
+    left: tuple[str, ...]
+    how: How = "ended"
+    aside: int = 0
+    aside_whole: bool = True
 
 
 class _Watcher(asyncio.SubprocessProtocol):
     """Collects a program's output and knows when it ended and when its pipes closed."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, cap: int) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, cap: int, told: Progress, aside: Path | None) -> None:
         self._loop = loop
         self.streams = {1: CappedOutput(cap), 2: CappedOutput(cap)}
+        self.live = LiveOutput(loop, told)
+        self.aside = Aside(aside) if aside else None
         self.exited: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
         self.made: asyncio.Future[asyncio.SubprocessTransport] = loop.create_future()
+        self._writing: asyncio.Future[None] | None = None
         self._swallowed = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -103,7 +97,12 @@ class _Watcher(asyncio.SubprocessProtocol):
             self.made.set_result(cast(asyncio.SubprocessTransport, transport))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.streams[fd].add(data)
+        stream = self.streams[fd]
+        beyond = stream.add(data)
+        self.live.add(data)
+        if beyond and fd == 1 and self.aside is not None:
+            self._put_aside(self.aside, beyond if self._writing else stream.head + beyond)
+            return
         self._swallowed += len(data)
         if self._swallowed >= _GULP:
             self._swallowed = 0
@@ -117,26 +116,56 @@ class _Watcher(asyncio.SubprocessProtocol):
         if not self.closed.done():
             self.closed.set_result(None)
 
+    async def settle(self) -> None:
+        """Wait until what was put aside is on disk; a file that holds no more than was kept is removed."""
+        self.live.flush()
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+            if self.aside is not None and not self.streams[1].dropped:
+                await asyncio.to_thread(self.aside.remove)
+
+    def _put_aside(self, aside: Aside, data: bytes) -> None:
+        # Reading rests until the disk has it, so that pieces keep their order and memory stays small.
+        pipe = self._pipe(1)
+        if pipe is not None:
+            pipe.pause_reading()
+        self._writing = self._loop.run_in_executor(None, aside.write, data)
+        if pipe is not None:
+            self._writing.add_done_callback(lambda _: pipe.resume_reading())
+
     def _pause(self, fd: int) -> None:
         # A flood of output must leave the loop, which may be the window's, time for other work.
-        pipe = self.made.result().get_pipe_transport(fd)
-        if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
+        pipe = self._pipe(fd)
+        if pipe is not None:
             pipe.pause_reading()
             self._loop.call_later(_BREATH_S, pipe.resume_reading)
 
+    def _pipe(self, fd: int) -> asyncio.ReadTransport | None:
+        pipe = self.made.result().get_pipe_transport(fd)
+        return pipe if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing() else None
 
-async def run_process(launch: Launch, timeout_s: float, cap: int = OUTPUT_CAP) -> Ran:
+
+async def run_process(
+    launch: Launch,
+    timeout_s: float,
+    cap: int = OUTPUT_CAP,
+    told: Progress = unheard,
+    aside: Path | None = None,
+) -> Ran:
     """Run a program to its end, at most `timeout_s` seconds; output beyond `cap` bytes loses its middle.
 
-    When the task is cancelled, or the time is over, the program and all of its process group are ended first.
-    Raises OSError when it cannot be started.
+    `told` hears the output while it comes; `aside` names a new file that takes all of an output that is too
+    large. When the task is cancelled, or the time is over, the program and all it started are ended first; a
+    cancel with the message STOPPED gives what there is so far. Raises OSError when it cannot be started.
     """
-    with _guard(launch) as (guarded, stdin):
-        return await _run(guarded, stdin, timeout_s, cap)
+    mark = secrets.token_hex(16) if launch.guarded else ""
+    with _guard(launch, mark) as (guarded, stdin):
+        loop = asyncio.get_running_loop()
+        return await _run(guarded, stdin, timeout_s, _Watcher(loop, cap, told, aside), mark)
 
 
 @contextmanager
-def _guard(launch: Launch) -> Iterator[tuple[Launch, int]]:
+def _guard(launch: Launch, mark: str) -> Iterator[tuple[Launch, int]]:
     """The launch, guarded if it wants that, and its standard input; leaving the block lets the guard go."""
     plain = subprocess.DEVNULL if launch.feed is None else subprocess.PIPE
     if not launch.guarded or os.name != "posix" or isinstance(launch.command, str):
@@ -144,25 +173,46 @@ def _guard(launch: Launch) -> Iterator[tuple[Launch, int]]:
         return
     far, near = os.pipe()
     try:
-        yield replace(launch, command=["/bin/sh", "-c", _GUARD, "sh", *launch.command]), far
+        yield replace(launch, command=["/bin/sh", "-c", _GUARD, "sh", mark, *launch.command]), far
     finally:
         os.close(far)
         os.close(near)
 
 
-async def _run(launch: Launch, stdin: int, timeout_s: float, cap: int) -> Ran:
-    loop = asyncio.get_running_loop()
-    watcher = _Watcher(loop, cap)
-    transport = await _start(loop, launch, stdin, watcher)
+async def _run(launch: Launch, stdin: int, timeout_s: float, watcher: _Watcher, mark: str) -> Ran:
+    transport = await _start(asyncio.get_running_loop(), launch, stdin, watcher)
+    left: tuple[str, ...] = ()
     try:
         _feed(transport, launch.feed)
-        in_time, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
-        alone = bool(in_time) and bool((await asyncio.wait([watcher.closed], timeout=_LINGER_S))[0])
-        exit_code = transport.get_returncode() if in_time else None
+        how = await _awaited(watcher, timeout_s)
+        exit_code = transport.get_returncode() if how == "ended" else None
+        if how == "ended":
+            left = await _left(watcher, mark)
     finally:
         await _end(transport, watcher)
-    out, errors = watcher.streams[1], watcher.streams[2]
-    return Ran(exit_code, out.whole(), errors.whole(), out.dropped, bool(in_time) and not alone)
+        if mark:
+            await asyncio.shield(asyncio.to_thread(stragglers.end, mark))
+    await watcher.settle()
+    out, errors, aside = watcher.streams[1], watcher.streams[2], watcher.aside
+    size, whole = (aside.size, aside.is_whole) if aside else (0, True)
+    return Ran(exit_code, out.whole(), errors.whole(), out.dropped, left, how, size, whole)
+
+
+async def _awaited(watcher: _Watcher, timeout_s: float) -> How:
+    try:
+        done, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
+    except asyncio.CancelledError as cancelled:
+        if cancelled.args != (STOPPED,):
+            raise
+        return "stopped"
+    return "ended" if done else "late"
+
+
+async def _left(watcher: _Watcher, mark: str) -> tuple[str, ...]:
+    """The names of what a program that has ended left running."""
+    done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
+    found = await asyncio.to_thread(stragglers.find, mark) if mark else []
+    return tuple(one.name for one in found) or (() if done else ("a process",))
 
 
 async def _start(
@@ -190,7 +240,7 @@ async def _spawn(loop: asyncio.AbstractEventLoop, launch: Launch, stdin: int, wa
     else:
         await loop.subprocess_exec(
             lambda: watcher, *launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
-            cwd=launch.cwd, env=environment, start_new_session=os.name == "posix",
+            cwd=launch.cwd, env=environment, start_new_session=os.name == "posix", preexec_fn=launch.confine,
         )  # fmt: skip
 
 

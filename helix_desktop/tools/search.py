@@ -44,28 +44,29 @@ class SearchText(Free):
         try:
             ran = await self._ripgrep.run(self._options(given, place), place.cwd)
         finally:
-            await _let_go(held)
+            await let_go(held)
         where = "/".join(part for part in (place.rel, place.name) if part)
         named = where or "the workspace"
         data = await asyncio.to_thread(_grouped, ran.output, place.rel, given.pattern, named)
         return ToolResult(data, target=f"{given.pattern} in {where or '.'}")
 
     def _options(self, given: SearchTextArguments, place: Place) -> list[str]:
-        options = ["--null", "--no-heading", "--with-filename", "--sort=path", "--hidden"]
-        options += [
-            "--no-ignore-parent",
-            "--no-ignore-global",
-            "--no-require-git",
-            f"--context={given.context}",
-        ]
+        options = ["--null", "--no-heading", "--with-filename", "--sort=path", f"--context={given.context}"]
         options += [f"--glob={given.glob}"] if given.glob else []
-        options += ["--glob=!.git", *self._sealed(place), f"--regexp={given.pattern}", "--"]
+        options += [*as_git_sees(), *sealed_globs(self._jail, place), f"--regexp={given.pattern}", "--"]
         return [*options, f"./{place.name}" if place.name else "."]
 
-    def _sealed(self, place: Place) -> list[str]:
-        inside = tuple(place.rel.split("/")) if place.rel else ()
-        tops = [top[len(inside) :] for top in self._jail.limits.sealed if top[: len(inside)] == inside]
-        return [f"--glob=!/{_literal('/'.join(top))}" for top in tops if top]
+
+def as_git_sees() -> tuple[str, ...]:
+    """The options by which hidden files are looked at and those that the workspace's git ignores are not."""
+    return ("--hidden", "--no-ignore-parent", "--no-ignore-global", "--no-require-git", "--glob=!.git")
+
+
+def sealed_globs(jail: Jail, place: Place) -> list[str]:
+    """The options that leave out what no tool may read."""
+    inside = tuple(place.rel.split("/")) if place.rel else ()
+    tops = [top[len(inside) :] for top in jail.limits.sealed if top[: len(inside)] == inside]
+    return [f"--glob=!/{_literal('/'.join(top))}" for top in tops if top]
 
 
 def _literal(path: str) -> str:
@@ -73,7 +74,8 @@ def _literal(path: str) -> str:
     return re.sub(r"[*?\[\]{}]", r"[\g<0>]", path if os.name == "nt" else path.replace("\\", r"\\"))
 
 
-async def _let_go(held: AbstractContextManager[Place]) -> None:
+async def let_go(held: AbstractContextManager[Place]) -> None:
+    """Leave a place that is held; blocks elsewhere."""
     await asyncio.to_thread(held.__exit__, None, None, None)
 
 

@@ -26,6 +26,7 @@ SPECS: dict[str, ActionSpec] = {
     "clean_up": ActionSpec("Clean up…"),
     "trash": ActionSpec("Trash…"),
     "forget": ActionSpec("Forget a secret…"),
+    "back_up": ActionSpec("Back up all workspaces…"),
     "settings": ActionSpec("Settings…", ("Ctrl+,",)),
     "close": ActionSpec("Close window", ("Ctrl+Q", "Ctrl+W")),
     "undo": ActionSpec("Undo", hint="Ctrl+Z"),
@@ -47,10 +48,16 @@ SPECS: dict[str, ActionSpec] = {
     "zoom_in": ActionSpec("Larger text", ("Ctrl++", "Ctrl+=")),
     "zoom_out": ActionSpec("Smaller text", ("Ctrl+-",)),
     "zoom_reset": ActionSpec("Normal text size", ("Ctrl+0",)),
+    "mode_ask": ActionSpec("Mode ask: asks before it changes or runs anything", checkable=True),
+    "mode_plan": ActionSpec("Mode plan: only reads, and plans", checkable=True),
+    "mode_auto": ActionSpec("Mode auto: edits, and commands in the sandbox, run unasked", checkable=True),
+    "next_mode": ActionSpec("Next mode", ("Ctrl+.",)),
     "stop": ActionSpec("Stop the agent", hint="Esc Esc"),
+    "steer": ActionSpec("Send into the running turn", hint="Ctrl+Shift+Enter"),
     "compact_now": ActionSpec("Hand over older messages…", ("Ctrl+Shift+K",)),
     "observe_now": ActionSpec("Observe older messages now"),
     "undo_compaction": ActionSpec("Undo the last compaction", ("Ctrl+Alt+Z",)),
+    "set_budget": ActionSpec("Budget of this session…"),
     "about": ActionSpec("About Helix Desktop"),
     "keys": ActionSpec("Keys", ("F1",)),
 }
@@ -65,6 +72,7 @@ class Actions(NamedTuple):
     clean_up: QAction
     trash: QAction
     forget: QAction
+    back_up: QAction
     settings: QAction
     close: QAction
     undo: QAction
@@ -86,10 +94,16 @@ class Actions(NamedTuple):
     zoom_in: QAction
     zoom_out: QAction
     zoom_reset: QAction
+    mode_ask: QAction
+    mode_plan: QAction
+    mode_auto: QAction
+    next_mode: QAction
     stop: QAction
+    steer: QAction
     compact_now: QAction
     observe_now: QAction
     undo_compaction: QAction
+    set_budget: QAction
     about: QAction
     keys: QAction
 
@@ -97,7 +111,9 @@ class Actions(NamedTuple):
         """Those that need an open session."""
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
-            self.compact_now, self.observe_now, self.undo_compaction, self.stop,
+            self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
+            self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
+            self.set_budget,
         )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from helix_desktop.agent.update import (
     CompactionMoved,
     IntakeMoved,
@@ -14,7 +16,14 @@ from helix_desktop.ui.frame.rows import JobRow
 from helix_desktop.ui.timeline.rows import Phase, RunningCard
 
 _PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
-_DOING = {"thinking": "asks its model", "working": "runs tools", "waiting": "waits for you"}
+_DOING = {
+    "queued": "waits for a place",
+    "thinking": "asks its model",
+    "working": "runs tools",
+    "waiting": "waits for you",
+}
+
+_SEVERAL = {"waiting": "waiting for you", "working": "working", "thinking": "thinking", "queued": "to come"}
 
 
 class Beside:
@@ -59,10 +68,18 @@ class Beside:
             jobs.append(JobRow("compaction", f"Handing over · {_PHASES[self._handover.phase]}", None, True))
         if self._observing.phase in _PHASES:
             jobs.append(JobRow("observation", f"Observing · {_PHASES[self._observing.phase]}", None, True))
-        jobs += [JobRow(child, _doing(moved), None, False) for child, moved in self._subagents.items()]
+        jobs += self._at_work()
         if self._intake.text:
             jobs.append(JobRow("intake", self._intake.text, None, False))
         return jobs
+
+    def _at_work(self) -> list[JobRow]:
+        """A line for a subagent; one for all where there are several, whose cards say more."""
+        if len(self._subagents) <= 1:
+            return [JobRow(child, _doing(moved), None, False) for child, moved in self._subagents.items()]
+        doing = Counter[str](moved.phase for moved in self._subagents.values())
+        parts = [f"{doing[phase]} {words}" for phase, words in _SEVERAL.items() if phase in doing]
+        return [JobRow("subagents", f"{len(self._subagents)} subagents · {' · '.join(parts)}", None, False)]
 
 
 def _doing(moved: SubagentMoved) -> str:

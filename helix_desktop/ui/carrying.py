@@ -65,7 +65,7 @@ class Carrying(QObject):
         path = await dialogs.pick_save_file(self._window, f"Export {name}", carrier.file_name(identity))
         if path is None:
             return
-        place = path if path.suffix else path.with_suffix(SUFFIX)
+        place = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
         done = await self.run(f"Exporting {name}", lambda tell: carrier.export(identity, place, tell))
         if done is not None:
             self._tell_written(done)
@@ -106,7 +106,15 @@ class Carrying(QObject):
 
     async def run(self, text: str, work: Callable[[Progress], Awaitable[T]]) -> T | None:
         """Do it as a job with progress; None when the person has cancelled it."""
-        job = _Job(text)
+        return await self._done(_Job(text, True), work)
+
+    async def watch(self, text: str, work: Callable[[Progress], Awaitable[T]]) -> T:
+        """Do it as a job that is shown once it tells how far it is, and that cannot be cancelled."""
+        done = await self._done(_Job(text, False), work)
+        assert done is not None  # only a cancelled job has no result
+        return done
+
+    async def _done(self, job: _Job, work: Callable[[Progress], Awaitable[T]]) -> T | None:
         identity = f"{_GROUP}-{id(job)}"
         self._jobs[identity] = job
         self._show_jobs()
@@ -123,7 +131,11 @@ class Carrying(QObject):
             self._show_jobs()
 
     def _show_jobs(self) -> None:
-        rows = [JobRow(identity, job.words, job.share, True) for identity, job in self._jobs.items()]
+        rows = [
+            JobRow(identity, job.words, job.share, job.cancellable)
+            for identity, job in self._jobs.items()
+            if job.cancellable or job.share is not None
+        ]
         self._window.jobs.show_jobs(rows, _GROUP)
 
     def _cancel(self, identity: str) -> None:
@@ -148,8 +160,8 @@ class Carrying(QObject):
 class _Job:
     """One piece of work: its words, and how far it is, told from another thread."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, cancellable: bool) -> None:
+        self._text, self.cancellable = text, cancellable
         self._far: tuple[int, int] = (0, 0)
         self.limit: asyncio.Timeout | None = None
 

@@ -39,6 +39,7 @@ class Composing(QObject):
         self._count.setInterval(_COUNT_AFTER_MS)
         self._count.timeout.connect(lambda: intents.start(self._estimate(), "count draft"))
         composer.submitted.connect(self.send)
+        composer.steered.connect(lambda text: self.send(text, steer=True))
         composer.stop_requested.connect(lambda: intents.start(self._stop(), "stop"))
         composer.text_paused.connect(self._paused)
         composer.text_changed.connect(lambda _: self._count.start())
@@ -54,15 +55,13 @@ class Composing(QObject):
         former, written = (self._room, self._conversation), self.composer.text()
         self._room, self._conversation = room, conversation
         self.composer.set_text("")
-        self.composer.setEnabled(room is None or not room.reading)
+        self.show_trust()
         self._show_attached()
         try:
             await _keep(*former, written)
             if room is None or conversation is None:
                 return
-            self.composer.set_model(model_name(conversation.model.label, conversation.model.demo))
-            if room.reading:
-                self.composer.editor.setPlaceholderText("Open for reading only: the folder is not there.")
+            self.show_trust()
             draft = await room.store.draft(conversation.session.id)
         except StoreError as error:
             self._intents.tell(error)  # a draft that cannot be kept must not hold up the person
@@ -70,6 +69,19 @@ class Composing(QObject):
         if conversation is self._conversation:
             self.composer.set_text(draft + self.composer.text())
             self._count.start()
+
+    def show_trust(self) -> None:
+        """Let the person write where something can be sent, and say why where it cannot."""
+        room = self._room
+        self.composer.setEnabled(room is None or (room.trusted and not room.reading))
+        if room is None or self._conversation is None:
+            return
+        model = self._conversation.model
+        self.composer.set_model(model_name(model.label, model.demo))
+        if room.reading:
+            self.composer.editor.setPlaceholderText("Open for reading only: the folder is not there.")
+        elif not room.trusted:
+            self.composer.editor.setPlaceholderText("Nothing can be sent before you trust this folder.")
 
     def forget_attached(self) -> None:
         """Drop what goes along with the next messages, in every session."""
@@ -80,19 +92,23 @@ class Composing(QObject):
         keep = _keep(self._room, self._conversation, text)
         self._intents.start(keep, "keep draft")
 
-    def send(self, text: str) -> None:
+    def send(self, text: str, steer: bool = False) -> None:
         """Begin to send a message to the conversation that is on screen at this moment."""
         if self._room is not None and self._conversation is not None:
-            self._intents.start(self._send(self._room, self._conversation, text), "send")
+            self._intents.start(self._send(self._room, self._conversation, text, steer), "send")
 
-    async def _send(self, room: Room, conversation: Conversation, text: str) -> None:
+    def take_in(self, text: str) -> None:
+        """Put words that found no other place in front of what is typed."""
+        self.composer.set_text("\n".join(part for part in (text, self.composer.text()) if part))
+
+    async def _send(self, room: Room, conversation: Conversation, text: str, steer: bool) -> None:
         attached = self._attached.pop(conversation.session.id, [])
         self._show_attached()
         self.composer.set_estimate("")
         try:
             tokens = await room.count(text) + sum(one.tokens for one in attached)
             _refuse_too_large(conversation, tokens)
-            kept = await _recorded(conversation, text, attached)
+            kept = await _recorded(conversation, text, attached, steer)
         except HelixError as error:
             self._intents.tell(error)
             kept = False
@@ -172,12 +188,12 @@ class Composing(QObject):
             self.composer.set_estimate(_price(total, max(0, now.window - now.used - now.reserve)))
 
 
-async def _recorded(conversation: Conversation, text: str, attached: list[Attachment]) -> bool:
+async def _recorded(conversation: Conversation, text: str, attached: list[Attachment], steer: bool) -> bool:
     """Send a message, and wait until it is on record or its turn has ended without that."""
     heard: asyncio.Queue[Update] = asyncio.Queue()
     leave = conversation.session.listen(heard.put_nowait)
     try:
-        await conversation.send(text, attached)
+        await conversation.send(text, attached, steer)
         while True:
             match await heard.get():
                 case Happened(recorded=Recorded(event=UserSpoke() | MessageQueued() as said)):
@@ -194,7 +210,7 @@ async def _recorded(conversation: Conversation, text: str, attached: list[Attach
 def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
     """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
     _, now = conversation.measure()
-    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools"))
+    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools", "mcp"))
     room = int((now.threshold - now.reserve) / now.ratio) - fixed
     if tokens > room:
         raise MessageTooLarge(

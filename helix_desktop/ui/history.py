@@ -56,9 +56,6 @@ class History(QObject):
         chat = self._screens.chat.view
         chat.action_triggered.connect(self._act)
         chat.open_in_cache.connect(self.show_digest)
-        chat.approval_decided.connect(
-            lambda call, decision: self._with(lambda one: one.decide(call, decision))
-        )
         chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
 
     def _connect_timeline(self) -> None:
@@ -88,7 +85,9 @@ class History(QObject):
             case "show":
                 self.show_event(self._about(key))
             case "continue":
-                self._with(lambda one: self._do(one.send(CONTINUE), "continue"))
+                self._with(lambda one: one.go_on(CONTINUE))
+            case "set_budget":
+                self._work.spending.ask()
             case "retry":
                 self._with(lambda one: self._do(one.send(_last_words(one.session.transcript)), "retry"))
             case _:

@@ -21,11 +21,12 @@ from helix_desktop.ui.actions import make_actions
 from helix_desktop.ui.frame.banner import BannerArea
 from helix_desktop.ui.frame.jobs import JobLines
 from helix_desktop.ui.frame.keyboard import connect_editing, focus_next
-from helix_desktop.ui.frame.menus import fill_menu_bar, more_menu
+from helix_desktop.ui.frame.menus import fill_menu_bar, mode_menu, more_menu
 from helix_desktop.ui.frame.panes import LayoutMemory, Panes
 from helix_desktop.ui.sidebar.rail import Rail
 from helix_desktop.ui.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.sidebar.sidebar import Sidebar
+from helix_desktop.ui.spending.line import SpendingLine
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.top_bar import TopBar
@@ -68,8 +69,8 @@ class MainWindow(QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
     It can be shown as soon as it is made: the frame comes first, `furnish` puts in what takes longer.
-    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`, `welcome`,
-    `missing`, `no_session`, `commands`.
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`,
+    `spending`, `welcome`, `missing`, `no_session`, `commands`.
     """
 
     closing = Signal()
@@ -93,8 +94,8 @@ class MainWindow(QMainWindow):
         self._handed_in: tuple[QWidget, ...] = ()
         self.commands = make_actions(self)
         self.rail, self.sidebar = Rail(), Sidebar()
-        self.top_bar = TopBar(more_menu(self, self.commands))
-        self.banners, self.jobs = BannerArea(), JobLines()
+        self.top_bar = TopBar(more_menu(self, self.commands), mode_menu(self, self.commands))
+        self.banners, self.jobs, self.spending = BannerArea(), JobLines(), SpendingLine()
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing: MissingFolderPage
@@ -134,8 +135,8 @@ class MainWindow(QMainWindow):
     def _arrange(self) -> Panes:
         centre = QFrame()
         centre.setObjectName("centre")
-        centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, gap=0))
-        centre.setMinimumWidth(340)
+        centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, self.spending, gap=0))
+        centre.setMinimumWidth(348)
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(240)
         panes = Panes(self.sidebar, centre, self._inspector, self._memory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from helix_desktop.agent.room import Room
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.digest import size_text
+from helix_desktop.context.spending import dollars
 from helix_desktop.ui.chat.from_events import model_name
 from helix_desktop.ui.frame.rows import messages_text
 from helix_desktop.ui.main_window import MainWindow
@@ -52,14 +53,16 @@ class SidebarPresenter:
             sidebar.show_sessions([], datetime.now())
             sidebar.show_cache("")
             return 0
-        sessions = await room.sessions()
+        sessions = await room.store.sessions()
         totals = await room.store.totals()
         size = size_text(totals.size)
         self._cache[room.id] = size if totals.entries else ""
-        sidebar.show_sessions([_item(one, room, active) for one in sessions], datetime.now())
+        listed = {one.id for one in sessions}
+        items = [_item(one, room, active, sessions) for one in sessions if one.parent in {"", *listed}]
+        sidebar.show_sessions(items, datetime.now())
         count = "1 entry" if totals.entries == 1 else f"{totals.entries:,} entries"
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
-        return len(sessions)
+        return sum(not one.parent for one in sessions)
 
 
 def _why_closed(row: WorkspaceRow) -> str:
@@ -103,10 +106,13 @@ def _badge(room: Room | None, record: WorkspaceRecord) -> Badge:
     return "running" if any(conversation.running for conversation in room.conversations) else ""
 
 
-def _item(session: SessionSummary, room: Room, active: str) -> SessionItem:
-    here = [one for one in room.conversations if one.session.id == session.id]
+def _item(session: SessionSummary, room: Room, active: str, others: Sequence[SessionSummary]) -> SessionItem:
+    here = room.known(session.id)
     name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
     parts = [messages_text(session.messages), name] if name else [messages_text(session.messages)]
+    cost = session.cost + sum(one.cost for one in others if one.parent == session.id)
+    if cost:
+        parts.append(dollars(cost))
     share = session.used / session.window if session.window else 0.0
     return SessionItem(
         id=session.id,
@@ -114,7 +120,9 @@ def _item(session: SessionSummary, room: Room, active: str) -> SessionItem:
         subtitle=" · ".join(parts),
         updated_ms=session.updated,
         used=share,
-        running=any(one.running for one in here),
+        running=here is not None and here.running,
         active=session.id == active,
-        waiting=any(one.asks for one in here),
+        waiting=here is not None and bool(here.asks),
+        parent=session.parent,
+        created_ms=session.created,
     )

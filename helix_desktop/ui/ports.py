@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -10,11 +10,14 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
 from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.settings import Provider, Settings
-from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.forgetting import Finds, Wanted
+from helix_desktop.context.mcp_pasted import Draft
+from helix_desktop.context.mcp_report import ServerReport
 from helix_desktop.context.trial import Tick
+from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -76,6 +79,32 @@ class FoundServer(Protocol):
         ...
 
 
+class ModelServers(Protocol):
+    """Servers of models, and what is published of them."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is published of models."""
+        ...
+
+    async def offered(self, provider: Provider, key: str) -> Mapping[str, Said]:
+        """The models that a server offers, and what it says of each; `key` empty: the kept one.
+
+        Raises ModelError.
+        """
+        ...
+
+    async def nearby(self) -> Sequence[FoundServer]:
+        """The model servers that answer on this machine's usual ports."""
+        ...
+
+    async def test(
+        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
+    ) -> bool:
+        """Try a provider and one model of it out; `told` hears every change. Whether all went well."""
+        ...
+
+
 class Carrier(Protocol):
     """Carries workspaces into files, and back."""
 
@@ -91,6 +120,14 @@ class Carrier(Protocol):
         """Merge a file into a workspace. Raises HelixError."""
         ...
 
+    async def back_up(self, identity: str, folder: Path, progress: Progress) -> Exported:
+        """Write a workspace to a new file in a folder. Raises HelixError."""
+        ...
+
+    def stored(self) -> list[WorkspaceRecord]:
+        """The workspaces in which anything was ever stored."""
+        ...
+
 
 class Forgetting(Protocol):
     """Removes a secret from a workspace and from all that is kept beside its store."""
@@ -101,6 +138,54 @@ class Forgetting(Protocol):
 
     async def carry_out(self, wanted: Wanted, told: Callable[[int, int], None]) -> Finds:
         """Remove it; what was changed. Raises HelixError."""
+        ...
+
+
+class McpServers(Protocol):
+    """The MCP servers of workspaces. Changes hold at once; all may raise HelixError."""
+
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Hear of the workspace whose servers have changed. Call the returned function to stop."""
+        ...
+
+    def begin(self, identity: str) -> None:
+        """Start the servers of an open workspace, beside everything else."""
+        ...
+
+    async def reports(self, identity: str) -> tuple[ServerReport, ...]:
+        """How the servers of a workspace are doing, in order."""
+        ...
+
+    async def add(self, identity: str, drafts: Sequence[Draft]) -> None:
+        """Add servers and start them."""
+        ...
+
+    async def change(self, identity: str, name: str, draft: Draft) -> None:
+        """Change a server and start it so; secrets left empty stay."""
+        ...
+
+    async def agree(self, identity: str, name: str, fingerprint: str) -> None:
+        """Let a server start as the person has just seen it."""
+        ...
+
+    async def switch(self, identity: str, name: str, on: bool) -> None:
+        """Switch a server on or off."""
+        ...
+
+    async def switch_tools(self, identity: str, name: str, off: Sequence[str]) -> None:
+        """Say which tools of a server are not told."""
+        ...
+
+    async def restart(self, identity: str, name: str) -> None:
+        """Start a server anew."""
+        ...
+
+    async def remove(self, identity: str, name: str) -> Callable[[], Awaitable[None]]:
+        """Remove a server; the returned function brings it back."""
+        ...
+
+    async def test(self, identity: str, name: str, draft: Draft) -> ServerReport:
+        """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
         ...
 
 
@@ -115,6 +200,11 @@ class Desk(Protocol):
     @property
     def carrier(self) -> Carrier:
         """Exports and imports."""
+        ...
+
+    @property
+    def servers(self) -> McpServers:
+        """The workspaces' MCP servers."""
         ...
 
     @property
@@ -137,7 +227,7 @@ class Desk(Protocol):
         """The workspaces that are open."""
         ...
 
-    async def room(self, identity: str, reading: bool = False) -> Room:
+    async def room(self, identity: str, reading: bool = False, told: Progress = silent) -> Room:
         """Open a workspace, once; `reading`: although its folder is gone. Raises HelixError."""
         ...
 
@@ -153,12 +243,24 @@ class Desk(Protocol):
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
         ...
 
+    async def acting(self, identity: str) -> Sequence[Acting]:
+        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
+        ...
+
+    async def sandbox(self) -> str:
+        """The sandbox in which commands run, by name; empty where there is none."""
+        ...
+
     async def proposals(self, identity: str) -> Sequence[str]:
         """What a person may say to the agent there, in order; empty where nothing is prepared."""
         ...
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let the model of a label (empty: the default) answer in a workspace. Raises HelixError."""
+        ...
+
+    async def recast(self, identity: str) -> None:
+        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
         ...
 
     async def save_settings(self, settings: Settings) -> None:
@@ -174,23 +276,6 @@ class Desk(Protocol):
         ...
 
     @property
-    def catalogue(self) -> Catalogue:
-        """What is published of models."""
-        ...
-
-    async def list_models(self, provider: Provider, key: str) -> Mapping[str, Said]:
-        """The models that a server offers, and what it says of each; `key` empty: the kept one.
-
-        Raises ModelError.
-        """
-        ...
-
-    async def find_servers(self) -> Sequence[FoundServer]:
-        """The model servers that answer on this machine's usual ports."""
-        ...
-
-    async def test_model(
-        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
-    ) -> bool:
-        """Try a provider and one model of it out; `told` hears every change. Whether all went well."""
+    def models(self) -> ModelServers:
+        """What is known of models, and their servers, asked."""
         ...

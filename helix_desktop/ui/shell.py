@@ -15,18 +15,22 @@ from helix_desktop.agent.update import Arriving, Update
 from helix_desktop.context.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.context.event import NEW_TITLE
 from helix_desktop.context.keeping import CleanUp
+from helix_desktop.ui.approving import Approving
+from helix_desktop.ui.backup import Backup
 from helix_desktop.ui.carrying import Carrying
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.health import watch
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.modes import Modes
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
 from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
+from helix_desktop.ui.trusting.presenter import Trusting
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -44,11 +48,14 @@ class Shell(QObject):
         self.rewriting = Rewriting(window, screens, self.work, intents)
         self.history = History(window, screens, self.work, self.rewriting, intents)
         cards = ToolCards(self.work, self.history, intents)
+        Approving(window, screens.chat.view, intents, lambda: self.work.conversation)
         for wanted in (cards.session_wanted, self.work.session_wanted):
             wanted.connect(lambda session: intents.start(self.open_session(session), "open session"))
         screens.cache.handover_requested.connect(
             lambda session, seq: intents.start(self.show_handover(session, seq), "show handover")
         )
+        Modes(window, self.work, intents, desk)
+        self.trusting = Trusting(window, self.work, intents, desk, self._trust_changed)
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}
@@ -59,7 +66,8 @@ class Shell(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
-        Carrying(window, intents, desk, self)
+        self._carrying = Carrying(window, intents, desk, self)
+        self.backup = Backup(window, intents, desk, self._carrying)
         self.tidying = Tidying(window, screens.cache, intents, desk, self)
         self._connect()
 
@@ -111,9 +119,18 @@ class Shell(QObject):
             await self.new_session()
 
     async def open_folder(self, path: Path) -> None:
-        """Make a folder a workspace, and open it. Raises WorkspaceMissing."""
+        """Make a folder a workspace, and open it; one that is not trusted is asked about.
+
+        Raises WorkspaceMissing.
+        """
         record = self._desk.registry.add(path)
         await self.open_workspace(record.id)
+        if not record.trusted and self.active == record.id and record.id in self._desk.rooms:
+            self._intents.start(self.trusting.ask(record.id), "trust")
+
+    async def _trust_changed(self) -> None:
+        self.work.composing.show_trust()
+        await self.refresh()
 
     async def open_workspace(self, identity: str, reading: bool = False) -> None:
         """Show another workspace, also one without its folder; what runs in the former one goes on."""
@@ -121,7 +138,10 @@ class Shell(QObject):
         self._window.banners.remove(_CLOSED)
         record = self._desk.registry.get(identity)
         try:
-            room = await self._desk.room(identity, reading)
+            room = await self._carrying.watch(
+                f"{record.name} is damaged and is being mended",
+                lambda tell: self._desk.room(identity, reading, tell),
+            )
         except HelixError as error:
             if self.active == identity:
                 await self._show_closed(record, error)
@@ -131,6 +151,7 @@ class Shell(QObject):
         if identity not in self._heard:
             self._heard[identity] = room.listen(self._hear)
             await watch(room.store, self._window.banners)
+            self._desk.servers.begin(identity)
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)

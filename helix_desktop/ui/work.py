@@ -13,6 +13,7 @@ from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import (
     CallWaiting,
     Happened,
+    SubagentMoved,
     TurnChanged,
     Update,
 )
@@ -30,10 +31,12 @@ from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.spending.presenter import SpendingPresenter
 from helix_desktop.ui.timeline.from_events import cards_of
 from helix_desktop.ui.timeline.points import points_of
 from helix_desktop.ui.timeline.rows import TimelineState
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.waiting import Waiting
 
 _COALESCE_MS = 120
 _BREAKER = "breaker"
@@ -57,6 +60,10 @@ class Screens:
 class Work(QObject):
     """Binds the screens to one conversation at a time; what is not on screen runs on by itself."""
 
+    shown = Signal()
+    """Another conversation, or none, is on screen."""
+    heard = Signal(object)
+    """An update of the conversation on screen."""
     session_wanted = Signal(str)
     """The session that a subagent works for is to be shown."""
 
@@ -72,7 +79,9 @@ class Work(QObject):
         self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
         screens.chat.ahead.taken.connect(self.composing.send)
-        screens.chat.ahead.resumed.connect(lambda: self.conversation and self.conversation.resume())
+        self.spending = SpendingPresenter(window, intents)
+        window.commands.steer.triggered.connect(screens.chat.composer.steer)
+        Waiting(screens.chat.ahead.queue, self, intents)
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_COALESCE_MS)
@@ -95,6 +104,7 @@ class Work(QObject):
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
         self._beside = Beside()
+        self.shown.emit()
         self._show_running()
         self._window.banners.remove(_BREAKER)
         self._say_whose(conversation)
@@ -102,6 +112,7 @@ class Work(QObject):
         if conversation is not None:
             self._leave = conversation.session.listen(self._update)
         self._screens.chat.composer.set_running(conversation is not None and conversation.running)
+        self._screens.chat.todo.set_running(conversation is not None and conversation.running)
         await self.composing.show(room, conversation)
         if conversation is not self.conversation:
             return  # the person went on meanwhile: what belongs to the other one is on screen already
@@ -110,13 +121,15 @@ class Work(QObject):
         await self.refresh()
 
     def _update(self, update: Update) -> None:
+        self.heard.emit(update)
         if self._beside.take(update):
             self._show_running()
         match update:
             case TurnChanged(running=running):
                 self._screens.chat.composer.set_running(running)
+                self._screens.chat.todo.set_running(running)
                 self.refresh_soon()
-            case CallWaiting():
+            case CallWaiting() | SubagentMoved():
                 self.refresh_soon()
             case Happened(recorded=recorded):
                 if isinstance(recorded.event, HandoverFailed | HandoverMade):
@@ -128,8 +141,7 @@ class Work(QObject):
     async def show_model(self) -> None:
         """Show which model answers now."""
         if self.conversation is not None:
-            info = self.conversation.model
-            self._screens.chat.composer.set_model(model_name(info.label, info.demo))
+            self.composing.show_trust()
         await self.refresh()
 
     def refresh_soon(self) -> None:
@@ -140,6 +152,7 @@ class Work(QObject):
     async def refresh(self) -> None:
         """Show header, gauge, inspector and timeline as they are now."""
         conversation, room = self.conversation, self.room
+        self.spending.show(conversation)
         if conversation is None or room is None:
             self._window.top_bar.show_session(None)
             return
@@ -179,8 +192,7 @@ class Work(QObject):
         """What waits to be sent, else what the sample proposes as the next message."""
         ahead, transcript = self._screens.chat.ahead, conversation.session.transcript
         if transcript.queued:
-            waiting = [one.text for one in transcript.queued.values()]
-            ahead.show_waiting(waiting, held=not conversation.running)
+            ahead.show_waiting(conversation.queue.waiting, held=not conversation.running)
             return
         if conversation.running or not self.proposals:
             ahead.show_proposal("")
@@ -263,7 +275,7 @@ class Work(QObject):
         if conversation is not None and conversation.session.transcript.parent:
             back = BannerAction(_BACK, "Back to that session")
             what = "This is the session of a subagent."
-            why = "It works for another session, which sees only its result."
+            why = "It works for another session, which sees only its result; what you write goes to it alone."
             self._window.banners.show_banner(
                 Banner(_SUBAGENT, "info", what, why, actions=(back,), dismissable=False)
             )

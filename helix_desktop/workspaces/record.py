@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.context.mcp_server import ServerEntry
 from helix_desktop.context.tool import Rule
+
+MAIN = "main"
+"""In the place of a role's model: the main model does it, whatever the app's choice is."""
 
 
 class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -12,7 +16,12 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is PROVIDER/NAME (empty: the app's default); `listed` is false once it was removed from the list,
     which keeps its data. `added` is in milliseconds since 1970. `demo` marks the guided demo's own copy.
+    `trusted` says that the person knows what is in the folder: until then nothing runs and nothing is sent.
+    `sandbox` holds commands back where the system can, `network` lets them use the network all the same, and
+    `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
+    `fast`, `summary` and `long` name models for roles, as `model` does: empty is the app's choice, MAIN the
+    main model. `servers` are its MCP servers, each with the fingerprint that the person agreed to.
     """
 
     id: str
@@ -26,3 +35,11 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     quota: int = 0
     unused_ms: int = 0
+    trusted: bool = True  # records older than the field: what they let run, they let run
+    sandbox: bool = True
+    network: bool = False
+    fetch: bool = False
+    servers: tuple[ServerEntry, ...] = ()
+    fast: str = ""
+    summary: str = ""
+    long: str = ""

@@ -86,25 +86,27 @@ class Registry:
         wanted = _real(path)
         return next((one for one in self._records.values() if _real(Path(one.path)) == wanted), None)
 
-    def add(self, path: Path, demo: bool = False, name: str = "") -> WorkspaceRecord:
+    def add(self, path: Path, demo: bool = False, name: str = "", trusted: bool = False) -> WorkspaceRecord:
         """Make a folder a workspace, or list it again, once also when two processes do it together.
 
+        `trusted` says that the person trusts it; a trust that was given before stays.
         Raises WorkspaceMissing when it is no folder, HelixError when it holds the app's own data.
         """
         _check_folder(path, self._folder)
         with self._alone():
-            return self._added(path, demo, name)
+            return self._added(path, demo, name, trusted)
 
-    def _added(self, path: Path, demo: bool, name: str) -> WorkspaceRecord:
+    def _added(self, path: Path, demo: bool, name: str, trusted: bool) -> WorkspaceRecord:
         self._load()  # another process may have added it since
         known = self.at(path)
-        if known is not None and known.listed:
-            return known
         if known is not None:
-            return self._keep(msgspec.structs.replace(known, listed=True))
+            wanted = msgspec.structs.replace(known, listed=True, trusted=known.trusted or trusted)
+            return known if wanted == known else self._keep(wanted)
         real = _real(path)
         named = name or os.path.basename(real) or real
-        record = WorkspaceRecord(id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo)
+        record = WorkspaceRecord(
+            id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo, trusted=trusted
+        )
         _make(self.place(record.id))
         self.save_policy(record.id, Policy())  # visible from the start, to be edited by hand as well
         return self._keep(record)
@@ -122,8 +124,9 @@ class Registry:
         self.change(identity, listed=False)
 
     def relocate(self, identity: str, path: Path) -> WorkspaceRecord:
-        """Say where a workspace's folder lies now; the rules of a sample hold for its own copy only.
+        """Say where a workspace's folder lies now, which is to be trusted anew.
 
+        The rules of a sample hold for its own copy only.
         Raises WorkspaceMissing when that is no folder, HelixError when it is another workspace's.
         """
         _check_folder(path, self._folder)
@@ -136,7 +139,7 @@ class Registry:
             )
         moved = record.path != _real(path)
         own = {"rules": (), "demo": False} if record.demo and moved else {}
-        return self.change(identity, path=_real(path), **own)
+        return self.change(identity, path=_real(path), trusted=record.trusted and not moved, **own)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -231,11 +234,18 @@ class SavedRules:
         return tuple(rule for rule in record.rules if (rule.tool, rule.subject) != ("run_command", ANY))
 
     async def add(self, rule: Rule) -> None:
-        """Save a rule, once."""
+        """Save a rule, once; it takes the place of one that said the same of another definition."""
+        self._keep(msgspec.structs.replace(rule, saved=self._registry.clock()))
+
+    def restore(self, rule: Rule) -> None:
+        """Take back that a rule was revoked."""
+        self._keep(rule)
+
+    def _keep(self, rule: Rule) -> None:
         saved = self._registry.get(self._identity).rules
-        if all(one.text != rule.text for one in saved):
-            kept = msgspec.structs.replace(rule, saved=self._registry.clock())
-            self._registry.change(self._identity, rules=(*saved, kept))
+        if all(msgspec.structs.replace(one, saved=rule.saved) != rule for one in saved):
+            others = tuple(one for one in saved if one.text != rule.text)
+            self._registry.change(self._identity, rules=(*others, rule))
 
     def revoke(self, rule: Rule) -> None:
         """Forget a rule."""

@@ -62,7 +62,7 @@ def say(*words: str) -> int:
 
 def turn(*words: str) -> tuple[str, ...]:
     """A turn in the project, with more words."""
-    return ("run", "--workspace", "ws", "--message", "hi", *words)
+    return ("run", "--workspace", "ws", "--trust", "--message", "hi", *words)
 
 
 UNUSABLE = [
@@ -78,6 +78,8 @@ UNUSABLE = [
     (("run", "--workspace", "", "--message", "hi"), "no folder is named"),
     (("run", "--workspace", "w" * 5000, "--message", "hi"), "is not a folder."),
     (("run", "--workspace", "ws", "--message", " "), "it says nothing"),
+    (("run", "--workspace", "other", "--message", "hi"), "other is not trusted yet."),
+    (turn("--mode", "yolo"), "invalid choice: 'yolo'"),
     (turn("--window", "0"), "'0' is no number of at least 1000 tokens"),
     (turn("--window", "-5"), "'-5' is no number"),
     (turn("--window", "many"), "'many' is no number"),
@@ -278,7 +280,9 @@ async def test_streams_that_are_full_closed_or_plain_ascii(cli: Cli) -> None:
     shell.refused(1, "No space left on device")
     shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn())} >&- 2>&- <&-")
     assert (shell.code, shell.err) == (0, "")
-    plain = await cli("run", "--workspace", "ws", "--message", "→ é", "--json", PYTHONIOENCODING="ascii")
+    plain = await cli(
+        "run", "--workspace", "ws", "--trust", "--message", "→ é", "--json", PYTHONIOENCODING="ascii"
+    )
     assert (plain.code, plain.err) == (0, "")
     assert "→ é" in [getattr(line.event, "text", "") for line in plain.lines]
 

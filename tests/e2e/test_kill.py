@@ -30,7 +30,7 @@ DEMO = ROOT / "resources" / "demo"
 
 async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -> Ran:
     """Begin a turn and kill its process at a random moment after it began to tell."""
-    turn = ("run", "--workspace", "ws", "--message", message, "--yes", "--json", *words)
+    turn = ("run", "--workspace", "ws", "--trust", "--message", message, "--yes", "--json", *words)
     process = await cli.start(*turn)
     assert process.stdout is not None
     heard = b""

@@ -72,13 +72,13 @@ def test_help_lists_every_command(
     """Each command stands there with what it does."""
     monkeypatch.chdir(ROOT)
     assert door.main(arguments) == 0
-    listed = re.findall(r"^  (\w+) +(\w.+\.)$", capsys.readouterr().out, re.MULTILINE)
+    listed = re.findall(r"^  ([\w-]+) +(\w.+\.)$", capsys.readouterr().out, re.MULTILINE)
     assert [name for name, _ in listed] == list(door.COMMANDS)
 
 
 def test_make_offers_what_helix_offers() -> None:
     """The Makefile is a wrapper: same names, each listed by `make help`."""
-    targets = re.findall(r"^([a-z]+): ## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+): ## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(targets) == set(door.COMMANDS) | {"clean"}
 
 

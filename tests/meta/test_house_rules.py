@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import tomllib
@@ -194,7 +195,9 @@ def test_every_floor_below_the_window_is_kept_free_of_qt() -> None:
     assert rooms - guarded == {"helix_desktop.app", "helix_desktop.ui"}
 
 
-@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize(
+    "lock", ["requirements.txt", "requirements-dev.txt", "packaging/requirements-peers.txt"]
+)
 def test_locks_pin_and_hash_everything(lock: str) -> None:
     """Each entry has one exact version and at least one SHA-256; there are no options and no addresses."""
     text = (ROOT / lock).read_text(encoding="utf-8").replace("\\\n", " ")
@@ -202,6 +205,15 @@ def test_locks_pin_and_hash_everything(lock: str) -> None:
     assert len(entries) > 20
     entry = re.compile(r"[a-z0-9-]+==[\w.]+( ; [^-]+?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*")
     assert not [line for line in entries if not entry.fullmatch(line)]
+    assert "://" not in text
+
+
+def test_the_lock_of_node_pins_and_hashes_everything() -> None:
+    """Each package has one version and a SHA-512; there are no addresses."""
+    text = (ROOT / "packaging" / "peers" / "package-lock.json").read_text(encoding="utf-8")
+    packages = {path: one for path, one in json.loads(text)["packages"].items() if path}
+    assert packages
+    assert all(one["version"] and one["integrity"].startswith("sha512-") for one in packages.values())
     assert "://" not in text
 
 
@@ -221,11 +233,11 @@ def test_commands_that_are_told_exist(page: str) -> None:
         pytest.skip(f"there is no {page}")
     text = (ROOT / page).read_text(encoding="utf-8")
     quoted = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     door = (ROOT / "packaging" / "door.py").read_text(encoding="utf-8")
-    commands = set(re.findall(r'^    "(\w+)": \w+,$', door, re.MULTILINE))
-    assert set(re.findall(r"\bmake ([a-z]+)", quoted)) <= targets
-    assert set(re.findall(r"\./helix ([a-z]+)", quoted)) <= commands
+    commands = set(re.findall(r'^    "([\w-]+)": \w+,$', door, re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)", quoted)) <= targets
+    assert set(re.findall(r"\./helix ([a-z-]+)", quoted)) <= commands
 
 
 def _all_sources() -> list[Path]:

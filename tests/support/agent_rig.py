@@ -17,6 +17,7 @@ from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.errors import StoreWriteFailed, ToolError
 from helix_desktop.context.event import Event, Recorded
 from helix_desktop.context.message import ToolCall, ToolSpec
+from helix_desktop.context.permission import command_offers, edit_offers
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.tool import ApprovalAsk, Progress, Rule, ToolResult, unheard
 from helix_desktop.store.memory import MemoryStore
@@ -64,7 +65,22 @@ class ToldTools:
             raise KeyError("path")
         if call.name != "ask":
             return None
-        return ApprovalAsk(call.id, call.name, call.arguments, "Run it?", call.arguments, Rule("ask", "*"))
+        return self.question(call)
+
+    def question(self, call: ToolCall) -> ApprovalAsk:
+        """What `ask` asks: about nothing in particular, or as its `kind` says about `subject`."""
+        given: dict[str, Any] = json.loads(call.arguments)
+        subject = str(given.get("subject", call.arguments))
+        offers = {
+            "command": command_offers(subject, bool(given.get("confined")), "ask"),
+            "edit": edit_offers(subject),
+        }.get(str(given.get("kind")), (Rule("ask", "*"),))
+        return ApprovalAsk(
+            *(call.id, call.name, subject, "Run it?", subject, offers[0]),
+            kind=given.get("kind", "other"),
+            confined=bool(given.get("confined")),
+            offers=offers,
+        )
 
     async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """`say` words times over, `wait` for the gate, `fail`, `crash`."""
@@ -96,13 +112,16 @@ class Rules:
 
     def __init__(self) -> None:
         self._rules: list[Rule] = []
+        self.broken = False
 
     def rules(self) -> tuple[Rule, ...]:
         """All of them."""
         return tuple(self._rules)
 
     async def add(self, rule: Rule) -> None:
-        """One more."""
+        """One more, unless the disk refuses."""
+        if self.broken:
+            raise StoreWriteFailed("The rule was not saved.", "The disk is full.", "Make room.")
         self._rules.append(rule)
 
 
@@ -140,6 +159,8 @@ class GatedStore(MemoryStore):
 class Rig:
     """A room with one conversation, and everything it told."""
 
+    delegate: ToolSpec | None = None
+
     def __init__(
         self,
         model: ScriptedModel,
@@ -151,13 +172,18 @@ class Rig:
         self.model, self.tools, self.rules, self.clock = model, tools or ToldTools(), Rules(), SteppedClock()
         self.store = store or GatedStore()
         self.updates: list[Update] = []
+        self.trusted = True
         self._approver = approver
         self.room = self.new_room(self.store, policy or PROFILES["balanced"])
         self._talk: Conversation | None = None
 
     def new_room(self, store: Store, policy: Policy) -> Room:
         """Another room on the same model and tools, as after a restart."""
-        parts = Parts(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver)
+        parts = Parts(
+            *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
+            trusted=lambda: self.trusted,
+        )
+        parts.delegate = self.delegate
         room = Room("w", parts, policy, self.model)
         room.listen(lambda _, update: self.updates.append(update))
         return room

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 from PySide6.QtGui import QPalette
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts
 from helix_desktop.ui.chat.composer import Composer
+from helix_desktop.ui.chat.errand import Errand
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.rows import (
     ApprovalRow,
@@ -21,6 +23,7 @@ from helix_desktop.ui.chat.rows import (
     Original,
     Row,
     ToolRow,
+    ToolState,
     UserRow,
 )
 from helix_desktop.ui.chat.view import ChatView
@@ -209,6 +212,40 @@ def _rows_of_standings(head: str) -> list[Row]:
     ]  # fmt: skip
 
 
+def rows_of_subagents() -> list[Row]:
+    """Subagents side by side: waiting for a place, at work, waiting for the person, and after their ends."""
+    began = int(time.time() * 1000) - 83_000
+    tool = "search_text StreamFlush in src/helix/render and everything below it, also in generated files"
+    states = [
+        ("Find every caller of login()", Errand("thinking", 0, 0, 0.0, 9_200, 128_000, "", began)),
+        ("Read the migration logs", Errand("working", 12, 184_300, 0.0912, 61_400, 128_000, tool, began)),
+        ("Update the changelog", Errand("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", began)),
+        ("Check the French translation", Errand("queued")),
+    ]  # fmt: skip
+    ended: list[tuple[str, ToolState, Errand]] = [
+        ("Count the tests", "ok", Errand("done", 4, 12_300, 0.0412, took_ms=42_000)),
+        ("Bisect the failure", "failed", Errand("failed", 1, 900)),
+        ("Measure the flush times", "interrupted", Errand("stopped", 7, 90_400, 1.2)),
+        ("A task that the app's end cut off", "interrupted", Errand("interrupted")),
+    ]
+    found = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
+    return [
+        UserRow("u1", "Look into the slow streaming, and read everything that concerns it.", 0, 1),
+        AssistantRow("a1", "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
+        *(
+            ToolRow(f"d{n}", f"c{n}", "delegate", title, "running", subagent="0123", errand=errand)
+            for n, (title, errand) in enumerate(states)
+        ),
+        *(
+            ToolRow(
+                f"e{n}", f"k{n}", "delegate", title, state, found, "", 3, 90, 31, 42_000, None, DIGEST,
+                "in window", 30 + n, subagent="0123", errand=errand,
+            )
+            for n, (title, state, errand) in enumerate(ended)
+        ),
+    ]  # fmt: skip
+
+
 def _dividers() -> list[Row]:
     back = ("view", "undo")
     form = "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens"
@@ -239,7 +276,25 @@ def _dividers() -> list[Row]:
 def _rows_of_the_program(at: int) -> list[Row]:
     return [
         ApprovalRow(
-            "p1", "c8", "edit_file", "Change src/helix/stream.py", PATCH, "edit_file in src/helix/**"
+            "p1",
+            "c8",
+            "edit_file",
+            "Change src/helix/stream.py",
+            PATCH,
+            (
+                "Change the file src/helix/stream.py",
+                "Change any file in src/helix",
+                "Change any file",
+            ),
+            "edit",
+            place="1 of 2",
+        ),
+        ApprovalRow(
+            *("p2", "c9", "run_command", "Run a command in the workspace", "git push --force origin main"),
+            ("Run: git push --force origin main",),
+            "command",
+            because="Always ask before: run commands like: git push *",
+            place="2 of 2",
         ),
         *_dividers(),
         NoticeRow(
@@ -300,9 +355,11 @@ def main() -> int:
             ("turn", rows_of_a_turn(), (776, 834)),
             ("kinds", rows_of_all_kinds(), (1440, 5200)),
             ("narrow", rows_of_all_kinds(), (620, 6000)),
+            ("subagents", rows_of_subagents(), (980, 1000)),
+            ("subagents-narrow", rows_of_subagents(), (560, 1100)),
         ):
             window, view = scene(rows, theme, size)
-            for key in ("t1", "t3", "b1", "s1", "s2"):
+            for key in ("t1", "t3", "b1", "s1", "s2", "e1"):
                 index = view.board.model.index_of(key)
                 if index is not None:
                     view.board.sheets.toggle(key, "thoughts" if key == "b1" else "card")

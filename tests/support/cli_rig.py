@@ -97,8 +97,8 @@ class Cli:
         return await ended(await self.start(*words, stdin=asyncio.subprocess.PIPE), typed)
 
     async def run(self, message: str, *words: str, **environ: str) -> Ran:
-        """One turn in the project."""
-        return await self("run", "--workspace", "ws", "--message", message, *words, **environ)
+        """One turn in the project, which is trusted."""
+        return await self("run", "--workspace", "ws", "--trust", "--message", message, *words, **environ)
 
     async def at_server(self, base_url: str, message: str, *words: str, **environ: str) -> Ran:
         """One turn in the project, answered by a server, told as JSON lines."""

@@ -22,7 +22,6 @@ from helix_desktop.context.digest import digest_of, first_line, handle
 from helix_desktop.context.event import (
     AssistantSpoke,
     Attachment,
-    Ended,
     Event,
     Form,
     HandoverMade,
@@ -43,7 +42,7 @@ from helix_desktop.context.image import Image
 from helix_desktop.context.index import index_over
 from helix_desktop.context.intake import preview
 from helix_desktop.context.ledger import ledger_of
-from helix_desktop.context.message import ModelInfo, Request, ToolCall, ToolSpec, Usage
+from helix_desktop.context.message import Ended, ModelInfo, Request, ToolCall, ToolSpec, Usage
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.shorten import shorten
 from helix_desktop.context.sweep import Sweep
@@ -187,6 +186,13 @@ class Maker:
             self.record(UserSpoke(waiting.text, tokens(waiting.text), waiting.attachments, seq))
             return
         self.record(UserSpoke(text, tokens(text), attachments))
+
+    def steer(self, text: str) -> None:
+        """The person steers the running turn: their words follow the answers of the step that is closed."""
+        self.answer_all("rest")
+        self.record(MessageQueued(text, steer=True))
+        seq = self.transcript.last_seq
+        self.record(UserSpoke(text, tokens(text), queued=seq, steered=True))
 
     def tidy(self) -> None:
         """What the agent does to the window before each request."""

@@ -156,8 +156,10 @@ def _empty(window: MainWindow) -> None:
 
 POLICY = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
 RULES = (
-    PermissionRow("r1", "run_command: pytest *", "12 Nov", "2 min ago"),
-    PermissionRow("r2", "write_file: src/**", "today 09:12", ""),
+    PermissionRow("r1", "Run: pytest -q", "Saved 12 Nov", "used 41 times, last 20 Nov, 15:02"),
+    PermissionRow("r2", "Never: run commands like: git push *", "Saved today, 09:12", "not used yet", "deny"),
+    PermissionRow("r3", "Always ask before: change any file in migrations", "Saved earlier", "", "ask"),
+    PermissionRow("r4", "Change any file in src", "Until this run ends", "used once", "allow", session=True),
 )
 ABOUT = AboutInfo("0.1.0", "3.11.2", "6.11.3", "/home/mara/.local/share/helix-desktop", (
     ("Inter", "OFL 1.1"), ("JetBrains Mono", "OFL 1.1"), ("lucide", "ISC"), ("tiktoken vocabularies", "MIT")

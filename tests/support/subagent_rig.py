@@ -8,12 +8,15 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.delegate import delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.update import SubagentMoved
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.event import Recorded
 from helix_desktop.context.message import Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.tool import Progress, ToolResult, unheard
+from helix_desktop.tools.box import describe
 from tests.support.agent_rig import GatedStore, Rig, ToldTools
 from tests.support.linter import lint
 from tests.support.scripted_model import Play, Script, ScriptedModel, called, in_turn, said
@@ -94,6 +97,17 @@ class Family(Rig):
             talk = await room.open(child)
             assert talk.session.log == before, "there was nothing to mend"
             assert talk.session.transcript.parent == self.talk.session.id
+
+
+class Household(Family):
+    """A family whose parent has the tool `delegate` that ships."""
+
+    delegate = delegate_spec(*describe((resources_dir() / "prompts/tools/delegate.md").read_text()))
+
+    def __init__(self, scripts: dict[str, Script], policy: Policy | None = None) -> None:
+        super().__init__(scripts, policy)
+        self.tools = ToldTools()
+        self.room = self.new_room(self.store, policy or PROFILES["balanced"])
 
 
 def opening(request: Request) -> str:

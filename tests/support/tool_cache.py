@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, Hit, StoreTotals
+from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, Hit, Order, Page, StoreTotals
 from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.errors import DigestUnknown
+from helix_desktop.context.listing import passes
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.sighting import look
 from helix_desktop.context.words import words_of
@@ -43,6 +44,18 @@ class MemoryCache:
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """The digests that begin with a prefix."""
         return sorted(digest for digest in self._held if digest.startswith(prefix))[:limit]
+
+    async def page(
+        self,
+        cursor: str = "",
+        limit: int = 200,
+        order: Order = "newest",
+        prefix: str = "",
+        wanted: Filter = EVERYTHING,
+    ) -> Page:
+        """The newest entries that pass, on one page."""
+        listed = [entry for _, entry in reversed(self._held.values()) if passes(entry, wanted)]
+        return Page(tuple(listed[:limit]))
 
     async def search(
         self,

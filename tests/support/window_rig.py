@@ -112,7 +112,9 @@ class Rig:
 
     async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
         """Open a project with a new session; the workspace's id."""
-        await self.opened.shell.open_folder(_project(self.folder / name, files or {}))
+        place = _project(self.folder / name, files or {})
+        self.opened.desk.registry.add(place, trusted=True)
+        await self.opened.shell.open_folder(place)
         await self.opened.shell.new_session()
         return self.room.id
 
@@ -184,12 +186,12 @@ class Rig:
         cards = self.window.banners.findChildren(QFrame)
         return "\n".join(card.accessibleName() for card in cards if card.accessibleName())
 
-    async def decide(self, decision: str) -> ApprovalRow:
-        """Wait for a question in the chat and answer it; the question."""
+    async def decide(self, decision: str, offer: int = 0) -> ApprovalRow:
+        """Wait for a question in the chat and answer it, with one of its rules; the question."""
         await until(lambda: self.rows(ApprovalRow), "a question")
         asked = self.rows(ApprovalRow)[0]
-        self.chat.view.approval_decided.emit(asked.call_id, decision)
-        await until(lambda: asked not in self.rows(ApprovalRow), "the question gone")
+        self.chat.view.approval_decided.emit(asked.call_id, decision, offer)
+        await until(lambda: asked.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone")
         return asked
 
 

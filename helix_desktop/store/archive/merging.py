@@ -25,11 +25,11 @@ from helix_desktop.store.archive.form import Manifest
 from helix_desktop.store.archive.reading import Kept, Log, Stopped, check_archive, read_archive
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import Codec, RowDamaged
-from helix_desktop.store.content import Contents, Growth
+from helix_desktop.store.content import Contents
 from helix_desktop.store.event_log import stage_events
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.record import Record, read_record, write_record
-from helix_desktop.store.staging import count_growth, stage_summary
+from helix_desktop.store.staging import stage_summary
 
 _GROUP_BYTES = 4 * 1024 * 1024
 _GROUP_EVENTS = 2_000
@@ -142,11 +142,9 @@ class _Merge:
             summary = msgspec.structs.replace(summary, id=session)
         for group in _groups(log.events[known:]):
             await self._append(session, group)
-        if len(log.events) > known or not known:
-            await self._store.backstage.stage(
-                lambda batch, codec, _: count_growth(batch, codec, [], stage_summary(batch, codec, summary)),
-                1,
-            )
+        if summary is not None and (len(log.events) > known or not known):
+            line = summary
+            await self._store.backstage.stage(lambda batch, codec, _: stage_summary(batch, codec, line), 1)
         if log.note.draft and not await self._store.draft(session):
             await self._store.save_draft(session, log.note.draft)
 
@@ -180,7 +178,6 @@ def _groups(events: list[Recorded]) -> Iterator[list[Recorded]]:
 
 def _stage_contents(batch: Batch, codec: Codec, contents: Contents, group: list[Kept]) -> int:
     """Put contents with what was known of them into a batch; how many are new."""
-    grown: list[Growth] = []
     added = 0
     for one in group:
         old = _record(batch, codec, one.digest)
@@ -188,7 +185,7 @@ def _stage_contents(batch: Batch, codec: Codec, contents: Contents, group: list[
         content = Content(
             one.digest, one.data, about.tool, about.target, about.first_line, about.tokens, about.kind
         )
-        grown.append(contents.stage(batch, content, about.created if old is None else old.last_used))
+        contents.stage(batch, content, about.created if old is None else old.last_used)
         fresh = _record(batch, codec, one.digest) if old is None else None
         if fresh is not None:
             kept = msgspec.structs.replace(
@@ -196,7 +193,6 @@ def _stage_contents(batch: Batch, codec: Codec, contents: Contents, group: list[
             )
             write_record(batch, codec, one.digest, kept)
             added += 1
-    count_growth(batch, codec, grown, 0)
     return added
 
 

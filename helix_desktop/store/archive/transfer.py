@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.context.archive import Exported, Imported, Progress
+from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.store.archive.merging import Free, merge_archive
 from helix_desktop.store.archive.writing import write_archive
 from helix_desktop.store.leveldb import LevelStore
-
-
-def silent(done: int, size: int) -> None:
-    """Tell nobody how far it is."""
 
 
 async def export_store(

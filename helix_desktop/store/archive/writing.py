@@ -29,10 +29,11 @@ from helix_desktop.store.archive.reading import Stopped, check_archive
 from helix_desktop.store.archive.tape import TapeWriter
 from helix_desktop.store.backstage import Survey
 from helix_desktop.store.codec import RowDamaged
+from helix_desktop.store.counters import read_totals
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import read_record
-from helix_desktop.store.staging import TEXT, read_totals
+from helix_desktop.store.staging import TEXT
 
 _PARTS = 5  # of the whole work, of which checking the file is the last: it takes a quarter of writing it
 

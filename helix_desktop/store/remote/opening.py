@@ -6,6 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import StoreLocked, StoreUnreadable
 from helix_desktop.store.commit import Clock, now
 from helix_desktop.store.remote.address import Address, read_address
@@ -20,9 +21,14 @@ _PAUSE_S = 0.05
 
 
 async def open_store(
-    folder: Path, workspace: str, clock: Clock = now, patience_s: float = _PATIENCE_S
+    folder: Path,
+    workspace: str,
+    clock: Clock = now,
+    patience_s: float = _PATIENCE_S,
+    *,
+    told: Progress = silent,
 ) -> SharedStore | RemoteStore:
-    """Own the store in `folder`, or use it through its owner.
+    """Own the store in `folder`, or use it through its owner; `told` hears how far a mending is.
 
     Raises StoreLocked, naming the owner, when that does not answer in time; else as LevelStore.open does.
     """
@@ -30,7 +36,7 @@ async def open_store(
     until = loop.time() + patience_s
     while True:
         try:
-            return await SharedStore.open(folder, workspace, clock)
+            return await SharedStore.open(folder, workspace, clock, told=told)
         except StoreLocked as locked:
             if locked.owner_pid == os.getpid():
                 raise
@@ -43,17 +49,23 @@ async def open_store(
 
 
 async def own_store(
-    folder: Path, workspace: str, clock: Clock = now, patience_s: float = _PATIENCE_S
+    folder: Path,
+    workspace: str,
+    clock: Clock = now,
+    patience_s: float = _PATIENCE_S,
+    *,
+    told: Progress = silent,
 ) -> SharedStore:
     """Own the store in `folder`; one that another process is about to let go of is waited for.
 
+    `told` hears how far a mending is.
     Raises StoreLocked, naming the owner, when it does not in time; else as LevelStore.open does.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + patience_s
     while True:
         try:
-            return await SharedStore.open(folder, workspace, clock)
+            return await SharedStore.open(folder, workspace, clock, told=told)
         except StoreLocked as locked:
             if locked.owner_pid == os.getpid() or loop.time() + _PAUSE_S > until:
                 raise

@@ -32,6 +32,7 @@ class CachePresenter:
         view.selection_changed.connect(self._select)
         view.verify_requested.connect(lambda digest: intents.start(self._verify(digest), "verify"))
         view.table.pin_requested.connect(lambda *what: intents.start(self._pin(*what), "pin"))
+        view.table.restore_requested.connect(lambda digest: intents.start(self._restore(digest), "restore"))
         view.verify_all_requested.connect(self._begin_verify_all)
         view.cancel_requested.connect(self._cancel)
         view.export_requested.connect(lambda digest: intents.start(self._export(digest), "export"))
@@ -74,6 +75,12 @@ class CachePresenter:
     async def _pin(self, digest: str, on: bool) -> None:
         if self._room is not None:
             await self._room.store.keep.pin(digest, on)
+            self._view.refresh()
+            await self._preview(digest)
+
+    async def _restore(self, digest: str) -> None:
+        if self._room is not None:
+            await self._room.store.keep.restore([digest])
             self._view.refresh()
             await self._preview(digest)
 

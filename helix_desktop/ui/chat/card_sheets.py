@@ -1,15 +1,14 @@
-"""How the program's own rows look: approvals, dividers and notices."""
+"""How the program's own rows look: dividers and notices."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QPainter, QPen
 
-from helix_desktop.ui.chat.look import BODY, MEDIUM, SEMIBOLD, SMALL, UI
+from helix_desktop.ui.chat.look import BODY, SMALL, UI
 from helix_desktop.ui.chat.markdown import Leaf, Prose, Span
 from helix_desktop.ui.chat.paint import (
     BUTTON_HEIGHT,
-    ButtonStyle,
     ChipStyle,
     Hot,
     Paint,
@@ -19,16 +18,12 @@ from helix_desktop.ui.chat.paint import (
     chip,
     chip_width,
     icon,
-    line_of_text,
 )
-from helix_desktop.ui.chat.plain import reveal
-from helix_desktop.ui.chat.rows import ApprovalRow, DividerKind, DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows import DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 from helix_desktop.ui.chat.text_piece import TextPiece
 
 _PAD = 16.0
-_DECISIONS = (("once", "Once"), ("always", "Always in this workspace"), ("deny", "Deny"))
-_MOST_DETAIL_LINES = 60
 
 
 def action_label(action: str) -> str:
@@ -37,108 +32,10 @@ def action_label(action: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _paragraph(text: str, studio: Studio, color: str, size: int, bold: bool = False) -> TextPiece:
+def paragraph(text: str, studio: Studio, color: str, size: int, bold: bool = False) -> TextPiece:
+    """Plain words as one paragraph, `size` in pixels."""
     leaf = Leaf((Span(text, bold=bold),))
     return studio.writer.prose(Prose((leaf,)), color, size)
-
-
-class ApprovalSheet(Sheet):
-    """Asks the person: what, exactly what, and exactly what "always" would save. Enter decides nothing."""
-
-    def __init__(self, row: ApprovalRow, setting: Setting, studio: Studio) -> None:
-        super().__init__(row, setting, studio)
-        self._approval = row
-        theme = self.look.theme
-        self._summary = _paragraph(reveal(row.summary), studio, theme.text, BODY)
-        self._detail = studio.writer.plain(self._shown_detail(), mono=True)
-        self._rule = studio.writer.plain(reveal(row.rule), mono=True, size=SMALL)
-        self._color_diff()
-        self.texts = [self._summary, self._detail, self._rule]
-        self._well = QRectF()
-        self._rule_label = QRectF()
-
-    def _shown_detail(self) -> str:
-        lines = reveal(self._approval.detail).rstrip("\n").split("\n")
-        if len(lines) > _MOST_DETAIL_LINES and "detail" not in self.setting.opened:
-            return "\n".join(lines[:_MOST_DETAIL_LINES])
-        return "\n".join(lines)
-
-    def _hidden(self) -> int:
-        lines = self._approval.detail.rstrip("\n").count("\n") + 1
-        return 0 if "detail" in self.setting.opened else max(0, lines - _MOST_DETAIL_LINES)
-
-    def _color_diff(self) -> None:
-        lines = self._approval.detail.split("\n")
-        if not any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
-            return
-        theme = self.look.theme
-        block = self._detail.document.begin()
-        while block.isValid():
-            sign = block.text()[:1]
-            if sign in ("+", "-"):
-                form = QTextCharFormat()
-                form.setForeground(self.look.color(theme.ok if sign == "+" else theme.error))
-                cursor = QTextCursor(block)
-                cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-                cursor.setPosition(block.position())
-                cursor.setPosition(block.position() + block.length() - 1, QTextCursor.MoveMode.KeepAnchor)
-                cursor.mergeCharFormat(form)
-            block = block.next()
-
-    def _arrange(self, width: float) -> float:
-        look = self.look
-        pad = look.px(_PAD)
-        inner = width - 2 * pad
-        y = look.px(44)
-        self._summary.x, self._summary.y = pad, y
-        y += self._summary.layout(inner) + look.px(10)
-        self.hots = []
-        tall = self._detail.layout(inner - look.px(24)) + look.px(18)
-        self._detail.x, self._detail.y = pad + look.px(12), y + look.px(9)
-        if self._hidden():
-            rect = QRectF(pad + 6, y + tall - 8, look.px(200), look.px(26))
-            self.hots.append(Hot("open:detail", f"Show {self._hidden():,} more lines", rect, radius=6))
-            tall += look.px(24)
-        self._well = QRectF(pad, y, inner, tall)
-        y = self._well.bottom() + look.px(12)
-        self._rule_label = QRectF(pad, y, inner, look.px(18))
-        y += look.px(20)
-        self._rule.x, self._rule.y = pad, y
-        y += self._rule.layout(inner) + look.px(14)
-        return self._arrange_buttons(y, width) + look.px(15)
-
-    def _arrange_buttons(self, y: float, width: float) -> float:
-        look = self.look
-        x, tall = look.px(_PAD), look.px(BUTTON_HEIGHT)
-        for name, label in _DECISIONS:
-            wide = button_width(look, label)
-            if x + wide > width - look.px(_PAD) and x > look.px(_PAD):
-                x, y = look.px(_PAD), y + tall + look.px(8)
-            self.hots.append(Hot(f"decide:{name}", label, QRectF(x, y, wide, tall), enter=False, radius=8))
-            x += wide + look.px(8)
-        return y + tall
-
-    def _paint(self, painter: QPainter, paint: Paint) -> None:
-        look, theme = self.look, self.look.theme
-        card = QRectF(0, 0, self.width, self.height)
-        box(painter, card, look.color(theme.surface), look.color(theme.warn), 12)
-        pad, side = look.px(_PAD), look.px(17)
-        line = QRectF(pad + side + 9, look.px(12), self.width - 2 * pad - side - 9, look.px(24))
-        icon(painter, look, "shield-alert", theme.warn, QRectF(pad, line.center().y() - side / 2, side, side))
-        title = f"{self._approval.tool} needs your approval"
-        line_of_text(painter, look, line, title, look.font(UI, SEMIBOLD), theme.warn)
-        box(painter, self._well, look.color(theme.code_surface), look.color(theme.border), 8)
-        words = "“Always in this workspace” saves exactly this rule:"
-        line_of_text(painter, look, self._rule_label, words, look.font(SMALL), theme.faint)
-        for text in self.texts:
-            text.paint(painter, paint.clip, paint.marks_of(text))
-        for hot in self.hots:
-            if hot.name == "open:detail":
-                rect = hot.rect.adjusted(6, 0, 0, 0)
-                line_of_text(painter, look, rect, hot.label, look.font(SMALL, MEDIUM), theme.accent_text)
-            else:
-                style: ButtonStyle = "danger" if hot.name == "decide:deny" else "outline"
-                button(painter, look, hot, paint, style)
 
 
 _DIVIDER_ICONS: dict[DividerKind, str] = {
@@ -149,8 +46,10 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "observations": "eye",
     "form": "replace",
     "pin": "pin",
+    "budget": "gauge",
     "interrupted": "pause",
     "undone": "undo-2",
+    "mode": "shield",
 }
 
 
@@ -227,11 +126,11 @@ class NoticeSheet(Sheet):
         super().__init__(row, setting, studio)
         self._notice = row
         theme = self.look.theme
-        self.texts = [_paragraph(row.what, studio, theme.text, BODY - 1, bold=True)]
+        self.texts = [paragraph(row.what, studio, theme.text, BODY - 1, bold=True)]
         for words in (row.why, row.fix):
             if words:
                 self.texts.append(
-                    _paragraph(words, studio, theme.muted if words is row.why else theme.text, UI)
+                    paragraph(words, studio, theme.muted if words is row.why else theme.text, UI)
                 )
 
     def _arrange(self, width: float) -> float:

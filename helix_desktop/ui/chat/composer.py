@@ -1,10 +1,10 @@
-"""Where the person writes: text, what goes along, and the Send, Queue and Stop buttons."""
+"""Where the person writes: text, what goes along, and the Send, Queue, Steer and Stop buttons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -44,6 +44,8 @@ class Composer(QWidget):
     """Emits what is to be sent; keeps nothing but the text on screen."""
 
     submitted = Signal(str)
+    steered = Signal(str)
+    """To be sent into the turn that runs, after the step under way."""
     stop_requested = Signal()
     text_paused = Signal(str)
     text_changed = Signal(str)
@@ -67,7 +69,10 @@ class Composer(QWidget):
         self._attach.setToolTip("Attach images (or paste or drop them here)")
         self._estimate = QLabel(self._frame)
         self._hint = QLabel(self._frame)
+        self._steer = QPushButton("Steer", self._frame)
+        self._steer.setToolTip("Send it into this turn, after the step under way (Ctrl+Shift+Enter)")
         self._queue = QPushButton("Queue", self._frame)
+        self._queue.setToolTip("Send it when this turn is over")
         self._send = QPushButton(self._frame)
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -111,6 +116,10 @@ class Composer(QWidget):
         self._estimate.setText(words)
         self._estimate.setVisible(bool(words))
 
+    def model_corner(self) -> QPoint:
+        """The top left corner of the model's button on the screen."""
+        return self._model.mapToGlobal(QPoint(0, 0))
+
     def set_model(self, name: str) -> None:
         """Show the model's name; empty hides it."""
         self._model.setText(name)
@@ -143,7 +152,8 @@ class Composer(QWidget):
         self._attach.setIcon(icon("paperclip", theme.muted, 15))
         self._attach.setIconSize(QSize(15, 15))
         self._attach.setStyleSheet(_bare_style(theme))
-        self._queue.setStyleSheet(_outline_style(theme, 9))
+        for button in (self._queue, self._steer):
+            button.setStyleSheet(_outline_style(theme, 9))
         self._refresh()
         self.editor.fit()
         self.update()
@@ -165,7 +175,7 @@ class Composer(QWidget):
         row.addWidget(self._attach)
         row.addWidget(self._model)
         row.addStretch(1)
-        for widget in (self._estimate, self._hint, self._queue, self._send):
+        for widget in (self._estimate, self._hint, self._steer, self._queue, self._send):
             row.addWidget(widget)
         inner = QVBoxLayout(self._frame)
         inner.setContentsMargins(14, 10, 10, 9)
@@ -180,10 +190,11 @@ class Composer(QWidget):
         outer.addWidget(self._frame, 1000)
         outer.addStretch(1)
         self._send.setFixedSize(_BUTTON, _BUTTON)
-        self._queue.setFixedHeight(_BUTTON - 2)
+        for button in (self._queue, self._steer):
+            button.setFixedHeight(_BUTTON - 2)
         self._model.setFixedHeight(26)
         self._attach.setFixedSize(26, 26)
-        for button in (self._send, self._queue, self._model, self._attach):
+        for button in (self._send, self._queue, self._steer, self._model, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
         self._estimate.hide()
@@ -196,6 +207,8 @@ class Composer(QWidget):
         self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
         self._chips.removed.connect(self.attachment_removed)
         self._queue.clicked.connect(self._submit)
+        self._steer.clicked.connect(self.steer)
+        self.editor.steering.connect(self.steer)
         self._send.clicked.connect(self._send_or_stop)
         self._model.clicked.connect(self.model_clicked)
         self._attach.clicked.connect(self.images_wanted)
@@ -212,19 +225,27 @@ class Composer(QWidget):
         else:
             self._submit()
 
+    def steer(self) -> None:
+        """Send what is typed into the turn that runs; without one it begins a turn."""
+        self._leave(self.steered if self._running else self.submitted)
+
     def _submit(self) -> None:
+        self._leave(self.submitted)
+
+    def _leave(self, sent: SignalInstance) -> None:
         text = self.text()
         if not text.strip() and not self._chips.keys:
             return
         self.editor.clear()
         self._pause.stop()
         self.text_paused.emit("")
-        self.submitted.emit(text)
+        sent.emit(text)
 
     def _refresh(self) -> None:
         theme = self._look.theme
         ready = bool(self.text().strip() or self._chips.keys)
-        self._queue.setVisible(self._running and ready)
+        for button in (self._queue, self._steer):
+            button.setVisible(self._running and ready)
         keys = "Enter" if self.editor.enter_sends else "Ctrl+Enter"
         self._hint.setText(f"{keys} to {'queue' if self._running else 'send'}")
         self._hint.setVisible(ready or not self._running)
@@ -243,7 +264,8 @@ class Composer(QWidget):
             f"QPushButton:hover {{ border-color: {theme.accent_text if lit else ground}; }}"
             f"QPushButton:focus {{ border-color: {theme.text}; }}"
         )
-        self._queue.setFont(self._look.font(SMALL, MEDIUM))
+        for button in (self._queue, self._steer):
+            button.setFont(self._look.font(SMALL, MEDIUM))
         self.editor.setAccessibleDescription(self._hint.text())
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetSet,
     FoldMade,
     Form,
     FormChosen,
     HandoverMade,
+    ModeChanged,
     ObservationsMade,
     ObservationsPlaced,
     Pinned,
@@ -19,6 +21,8 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.spending import dollars
+from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import DividerKind, DividerRow
 from helix_desktop.ui.figures import tokens_text
@@ -27,6 +31,11 @@ RIDING = frozenset({"handover", "fold", "observations"})
 """Reasons of sweeps that stand and fall with the rewrite recorded before them."""
 
 _FORMS: dict[Form, str] = {"full": "whole", "preview": "as a preview", "compact": "in compact form"}
+MODE_TEXTS: dict[Mode, str] = {
+    "ask": "Mode ask: you are asked before anything is changed or run",
+    "plan": "Mode plan: the agent reads and plans, and changes nothing",
+    "auto": "Mode auto: edits and commands in the sandbox run unasked",
+}
 _NAME = 60  # characters of an output's name
 
 
@@ -63,6 +72,8 @@ def _divider(recorded: Recorded, after: Transcript) -> DividerRow | None:
     match recorded.event:
         case SweepMade() as sweep:
             kind, text, quiet = "sweep", sweep_text(sweep, after), sweep.reason in RIDING
+        case ModeChanged(mode=mode):
+            kind, text, quiet, actions = "mode", MODE_TEXTS[mode], True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
         case FoldMade() as fold:
@@ -76,6 +87,8 @@ def _divider(recorded: Recorded, after: Transcript) -> DividerRow | None:
             kind, text, quiet, actions = "form", form_text(chosen, after), True, ("show", "undo")
         case Pinned(target=about) | Unpinned(target=about) as pin:
             kind, text, quiet, actions = "pin", pin_text(pin, after), True, ("show",)
+        case BudgetSet() as budget:
+            kind, text, quiet, actions = "budget", budget_text(budget), True, ()
         case _:
             return None
     return DividerRow(f"e{seq}", kind, text, seq, actions=actions, quiet=quiet, about=about)
@@ -154,6 +167,13 @@ def pin_text(pin: Pinned | Unpinned, transcript: Transcript) -> str:
     return (
         f"You pinned {name} · it stays in the window" if isinstance(pin, Pinned) else f"You unpinned {name}"
     )
+
+
+def budget_text(budget: BudgetSet) -> str:
+    """What the session may spend from now on, in a few words."""
+    parts = [f"{budget.tokens:,} tokens"] if budget.tokens else []
+    parts += [dollars(budget.cost)] if budget.cost else []
+    return f"Budget: {' or '.join(parts) if parts else 'as much as it takes'}"
 
 
 def _name(seq: int, transcript: Transcript) -> str:

@@ -13,9 +13,13 @@ _PAD = 4  # pixels above and below the text
 
 
 class Editor(QPlainTextEdit):
-    """Plain text; `entered` when the person wants to send, `brought` with the images they paste or drop."""
+    """Plain text; `entered` when the person wants to send, `brought` with the images they paste or drop.
+
+    `steering` when they want to send it into the turn that runs.
+    """
 
     entered = Signal()
+    steering = Signal()
     brought = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -46,7 +50,9 @@ class Editor(QPlainTextEdit):
             return
         modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         control = modifiers == Qt.KeyboardModifier.ControlModifier
-        if control or (self.enter_sends and modifiers == Qt.KeyboardModifier.NoModifier):
+        if modifiers == Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier:
+            self.steering.emit()
+        elif control or (self.enter_sends and modifiers == Qt.KeyboardModifier.NoModifier):
             self.entered.emit()
         elif modifiers in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
             self.insertPlainText("\n")

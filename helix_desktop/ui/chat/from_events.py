@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helix_desktop.agent.update import SubagentMoved
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetNeared,
     FoldMade,
     FormChosen,
     HandoverFailed,
@@ -16,6 +18,7 @@ from helix_desktop.context.event import (
     Pinned,
     Recorded,
     Redone,
+    SubagentStarted,
     SweepMade,
     ToolAnswered,
     TurnEnded,
@@ -23,8 +26,10 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.spending import Budget, Spending
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import Dividers
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import (
     AssistantRow,
     DividerRow,
@@ -64,12 +69,16 @@ class ChatRows:
                 rows = list(self._spoken(recorded, spoke))
             case ToolAnswered() as answer:
                 rows = [row for row in (self._tools.answered(recorded, answer, after),) if row]
+            case SubagentStarted() as started:
+                rows = [row for row in (self._tools.started(started),) if row]
             case OutputHeld(answer=answer):
                 rows = [row for row in (self._tools.held(answer),) if row]
             case TurnEnded() as ended:
                 rows = _ended(recorded, ended)
             case HandoverFailed() | ObservationsFailed() as failed:
                 rows = [NoticeRow(f"e{recorded.seq}", "warning", failed.what, failed.why)]
+            case BudgetNeared() as neared:
+                rows = [_neared(recorded, neared)]
             case Undone() | Redone():
                 rows = [*self._dividers.changed(after)]
             case _:
@@ -97,6 +106,14 @@ class ChatRows:
         """The row of a call that began to wait or to run; None when no such call is known."""
         return self._tools.with_state(call_id, state)
 
+    def moved(self, moved: SubagentMoved) -> ToolRow | None:
+        """The row of the call whose subagent went on; None when no such call is open."""
+        return self._tools.moved(moved)
+
+    def with_live(self, call_id: str, live: Live) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        return self._tools.with_live(call_id, live)
+
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""
         return self._tools.with_original(key, original)
@@ -117,7 +134,7 @@ def all_rows(log: list[Recorded]) -> tuple[ChatRows, list[Row]]:
 
 def _said(recorded: Recorded, said: UserSpoke, after: Transcript) -> UserRow:
     attached = tuple(f"{one.label} · {tokens_text(one.tokens)} tokens" for one in said.attachments)
-    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached)
+    return UserRow(f"e{recorded.seq}", said.text, recorded.at, after.turns, attached, said.steered)
 
 
 def model_name(label: str, demo: bool) -> str:
@@ -125,8 +142,18 @@ def model_name(label: str, demo: bool) -> str:
     return "Offline demo model" if demo else label.partition("/")[2] or label
 
 
+def _neared(recorded: Recorded, neared: BudgetNeared) -> NoticeRow:
+    what = "Most of this session's budget is spent."
+    budget = Budget(neared.most_tokens, neared.most_cost)
+    why = f"{budget.text(Spending(neared.tokens, neared.cost))}; at the end of it the turn ends."
+    return NoticeRow(f"e{recorded.seq}", "info", what, why, actions=("set_budget",))
+
+
 def _ended(recorded: Recorded, ended: TurnEnded) -> list[Row]:
     key = f"e{recorded.seq}"
+    if ended.cause == "budget":
+        actions = ("set_budget", "continue")
+        return [NoticeRow(key, "warning", ended.what, ended.why, "Set a larger one, and continue.", actions)]
     if ended.how == "failed":
         return [NoticeRow(key, "error", ended.what, ended.why, ended.fix, ("retry",))]
     if ended.how == "interrupted":

@@ -37,7 +37,8 @@ class UserSheet(Sheet):
 
     def __init__(self, row: UserRow, setting: Setting, studio: Studio) -> None:
         super().__init__(row, setting, studio)
-        self._files = row.attachments
+        self._notes = [(name, "paperclip") for name in row.attachments]
+        self._notes += [("Steered this turn", "zap")] if row.steered else []
         self._stack = Stack(studio)
         self._bubble = QRectF()
         lines = row.text.count("\n") + 1
@@ -78,7 +79,7 @@ class UserSheet(Sheet):
             self.hots.append(Hot("open:more", self._words(), rect, radius=6))
             bottom = rect.bottom() - 2
         self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + look.px(12))
-        return self._bubble.height() + (look.px(CHIP_HEIGHT + 8) if self._files else 0)
+        return self._bubble.height() + (look.px(CHIP_HEIGHT + 8) if self._notes else 0)
 
     def _words(self) -> str:
         return "Show less" if "more" in self.setting.opened else self._more
@@ -94,8 +95,8 @@ class UserSheet(Sheet):
             rect = more.rect.adjusted(8, 0, 0, 0)
             line_of_text(painter, look, rect, more.label, look.font(SMALL, MEDIUM), theme.accent_text)
         right = self.width
-        style = ChipStyle(theme.muted, theme.raised, theme.border, "paperclip")
-        for name in reversed(self._files):
+        for name, glyph in reversed(self._notes):
+            style = ChipStyle(theme.muted, theme.raised, theme.border, glyph)
             wide = min(chip_width(look, name, style), max(60.0, right - 4))
             rect = QRectF(right - wide, self._bubble.bottom() + 8, wide, look.px(CHIP_HEIGHT))
             chip(painter, look, rect, name, style)

@@ -9,11 +9,15 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QVBoxLayout, QWidget
 
+from helix_desktop.context.event import InLine
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.queue_list import QueueList
+from helix_desktop.ui.chat.todo_panel import TodoPanel
 from helix_desktop.ui.chat.view import ChatView
 from helix_desktop.ui.elements import EmptyState
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.trusting.strip import TrustStrip
 from helix_desktop.ui.widgets import (
     ElidedLabel,
     IconButton,
@@ -28,7 +32,6 @@ from helix_desktop.ui.widgets import (
 )
 
 _WIDEST = 760  # pixels, as the conversation above
-_MOST_WAITING = 3  # lines
 _NOTHING = "Nothing said yet. The agent asks before it changes a file or runs a command."
 
 
@@ -95,12 +98,11 @@ class Ahead(QWidget):
 
     taken = Signal(str)
     """The person wants to send the message that is proposed."""
-    resumed = Signal()
-    """The person wants the waiting messages to be sent."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: tuple[str, ...] = ()
+        self.queue = QueueList()
+        self._lines: tuple[str, ...] = ()
         self._shown: tuple[tuple[str, str], ...] = ()
         self._theme = LIGHT
         inner = QWidget()
@@ -108,34 +110,43 @@ class Ahead(QWidget):
         self._column = QVBoxLayout(inner)
         self._column.setContentsMargins(2, 2, 2, 4)
         self._column.setSpacing(4)
+        self._offers = QVBoxLayout()
+        self._offers.setContentsMargins(0, 0, 0, 0)
+        self._column.addWidget(self.queue)
+        self._column.addLayout(self._offers)
         outer = row(None, inner, None, margins=(14, 0, 14, 0), gap=0)
         outer.setStretch(1, 1000)
         self.setLayout(outer)
         self.hide()
 
-    def show_waiting(self, texts: Sequence[str], held: bool) -> None:
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is shown, as words."""
+        waiting = (" ".join(one.text.split()) for one in self.queue.waiting)
+        return (*(f"Waiting to be sent: {text}" for text in waiting), *self._lines)
+
+    def show_waiting(self, waiting: Sequence[InLine], held: bool) -> None:
         """Show the messages that are sent when the agent is ready, or, if `held`, when the person says so."""
-        shown = [f"Waiting to be sent: {' '.join(text.split())}" for text in texts[:_MOST_WAITING]]
-        if len(texts) > _MOST_WAITING:
-            shown.append(f"and {len(texts) - _MOST_WAITING} more")
-        first = Offer("Send now", texts[0], self.resumed.emit) if held else None
-        self._show([(line, None if place else first) for place, line in enumerate(shown)])
+        self._show([])
+        self.queue.show_waiting(waiting, held)
+        self.setVisible(bool(waiting))
 
     def show_proposal(self, text: str) -> None:
         """Offer a message to be sent with one click; empty offers nothing."""
+        self.queue.show_waiting((), held=False)
         offer = Offer("Send this", text, lambda: self.taken.emit(text))
         self._show([(f"Next in the sample: {text}", offer)] if text else [])
 
     def _show(self, lines: Sequence[tuple[str, Offer | None]]) -> None:
         now = tuple((line, offer.words if offer else "") for line, offer in lines)
+        self.setVisible(bool(lines))
         if now == self._shown:
             return
-        self._shown, self.lines = now, tuple(line for line, _ in lines)
-        empty_layout(self._column)
+        self._shown, self._lines = now, tuple(line for line, _ in lines)
+        empty_layout(self._offers)
         for line, offer in lines:
-            self._column.addWidget(_line(line, offer))
+            self._offers.addWidget(_line(line, offer))
         retint(self, self._theme)
-        self.setVisible(bool(lines))
 
 
 def _line(line: str, offer: Offer | None) -> QWidget:
@@ -161,6 +172,8 @@ class ChatPage(QWidget):
         self.composer = Composer(LIGHT)
         self.finding = ChatFind(self.view)
         self.ahead = Ahead()
+        self.trust = TrustStrip()
+        self.todo = TodoPanel(self.model)
         self.nothing = EmptyState("message-square", _NOTHING, "Write a message")
         self.nothing.pressed.connect(self.composer.editor.setFocus)
         self.ahead.taken.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
@@ -169,7 +182,7 @@ class ChatPage(QWidget):
         self._pages.addWidget(self.nothing)
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
             changed.connect(self._show_what_there_is)
-        stack = column(self.finding, self._pages, self.ahead, self.composer, gap=0)
+        stack = column(*(self.finding, self._pages, self.todo, self.ahead, self.trust, self.composer), gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
         self._show_what_there_is()

@@ -55,6 +55,22 @@ class Pointer(QObject):
         self._count_click()
         self._begin(located, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
 
+    def open_subagent(self, event: QMouseEvent) -> bool:
+        """Take a double click on the bar of a card that has a subagent; whether it was one."""
+        located = self._board.locate(event.position())
+        if located is None or event.button() != Qt.MouseButton.LeftButton:
+            return False
+        under = located.sheet.hot_at(located.x, located.y)
+        place = located.sheet.hot("subagent:card")
+        if (
+            place is None
+            or located.y > place.rect.bottom()
+            or (under is not None and under.name != "open:card")
+        ):
+            return False
+        self.clicked.emit(located.row, place.name)
+        return True
+
     def move(self, event: QMouseEvent) -> None:
         """The mouse moves, with or without a button."""
         self._at = event.position()

@@ -6,26 +6,45 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.todo import TodoItem, done_of
+from helix_desktop.context.tool import AskKind
+from helix_desktop.ui.chat.errand import Errand
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.standing import Standing
 
-ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
+ToolState: TypeAlias = Literal[
+    "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
+]
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
-    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "interrupted", "undone"
+    "handover",
+    "sweep",
+    "fold",
+    "left out",
+    "observations",
+    "form",
+    "pin",
+    "budget",
+    "interrupted",
+    "undone",
+    "mode",
 ]
+OFFER = "offer"
+"""The group of places in a question of which one is chosen: the rules that may be saved."""
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """What the person typed in one turn, shown word for word."""
+    """What the person typed in one turn, shown word for word; it began that turn, or `steered` it."""
 
     key: str
     text: str
     at_ms: int = 0
     turn: int = 0
     attachments: tuple[str, ...] = ()
+    steered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +91,9 @@ class ToolRow:
     They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
-    `subagent` is the session of the subagent whose result it is.
+    `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
+    `live` is what a call at work has put out so far; `todo` the list that it wrote, `newest` whether no later
+    call wrote one.
     """
 
     key: str
@@ -100,6 +121,10 @@ class ToolRow:
     arguments_cached: bool = False
     original: Original | None = None
     subagent: str = ""
+    errand: Errand | None = None
+    live: Live | None = None
+    todo: tuple[TodoItem, ...] = ()
+    newest: bool = False
 
     @property
     def shown(self) -> Ends:
@@ -109,14 +134,27 @@ class ToolRow:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRow:
-    """A tool call that waits for the person; `rule` is what "always" would save, word for word."""
+    """A tool call that waits for the person; `offers` are the rules that may be saved, word for word.
+
+    `confined`: what it does stays in the sandbox. `because` is the rule by which it is asked, if one says so.
+    `place` says which of several questions it is.
+    """
 
     key: str
     call_id: str
     tool: str
     summary: str
     detail: str
-    rule: str
+    offers: tuple[str, ...]
+    kind: AskKind = "other"
+    confined: bool = False
+    because: str = ""
+    place: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The narrowest rule."""
+        return self.offers[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +195,12 @@ def source_text(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
+            if row.todo:
+                return _lines(f"To do, {done_of(row.todo)} done", *(item.content for item in row.todo))
             whole = row.original.ends if row.original is not None else row.shown
             return _lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
         case ApprovalRow():
-            return _lines(row.summary, row.detail, row.rule)
+            return _lines(row.summary, row.detail, *row.offers)
         case DividerRow():
             return row.text
         case NoticeRow():
@@ -170,14 +210,16 @@ def source_text(row: Row) -> str:
 def spoken_name(row: Row) -> str:
     """Who or what a row is, in a few words, for screen readers."""
     match row:
-        case UserRow():
-            return "You"
+        case UserRow(steered=steered):
+            return "You, steering" if steered else "You"
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            return f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
-            return f"Approval needed: {row.summary}"
+            sandbox = ", in the sandbox" if row.confined else ""
+            return f"Approval needed{sandbox}: {row.summary}"
         case DividerRow():
             return f"Divider: {row.text}"
         case NoticeRow():
@@ -198,6 +240,8 @@ def tool_words(row: ToolRow) -> list[str]:
         words.append(row.form)
     if row.arguments_cached:
         words.append("arguments cached")
+    if row.errand is not None:
+        words.append(f"its subagent: {row.errand.phase_words.lower()}")
     return [*words, row.badge] if row.badge else words
 
 
@@ -209,6 +253,7 @@ STATE_WORDS: dict[ToolState, str] = {
     "failed": "failed",
     "denied": "denied",
     "interrupted": "interrupted",
+    "stopped": "stopped",
 }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from helix_desktop.ui.chat.card_sheets import ApprovalSheet, DividerSheet, NoticeSheet
+from helix_desktop.ui.chat.approval_sheet import ApprovalSheet
+from helix_desktop.ui.chat.card_sheets import DividerSheet, NoticeSheet
 from helix_desktop.ui.chat.highlight import Highlighter
 from helix_desktop.ui.chat.look import Look
 from helix_desktop.ui.chat.message_sheets import AssistantSheet, UserSheet
@@ -21,11 +22,13 @@ from helix_desktop.ui.chat.rows import (
 )
 from helix_desktop.ui.chat.sections import Reading
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
+from helix_desktop.ui.chat.todo_sheet import TodoSheet
 from helix_desktop.ui.chat.tool_sheet import ToolSheet
 
 KEPT = 96  # sheets; a screen shows about ten
 _LOOK_BACK = 64  # rows; further back nobody remembers who speaks
 
+_FAILED = ("failed", "denied")  # a list that was not taken is shown as what it is: a call that failed
 ESTIMATES: dict[type[Row], float] = {
     UserRow: 86.0,
     AssistantRow: 300.0,
@@ -101,6 +104,17 @@ class Sheets:
         """Open or close a fold of a row."""
         self._opened[key] = self._opened.get(key, frozenset()) ^ {fold}
 
+    def choose(self, key: str, group: str, name: str) -> None:
+        """Choose one of a group in a row, in the place of the one that was chosen."""
+        others = {one for one in self._opened.get(key, ()) if not one.startswith(f"{group}:")}
+        self._opened[key] = frozenset({*others, f"{group}:{name}"})
+
+    def chosen(self, key: str, group: str) -> str:
+        """Which of a group is chosen in a row; empty while nobody chose."""
+        begin = f"{group}:"
+        opened = self._opened.get(key, frozenset())
+        return next((one.removeprefix(begin) for one in opened if one.startswith(begin)), "")
+
     def gap(self, index: int) -> float:
         """Room above a row, pixels."""
         if index == 0:
@@ -149,7 +163,8 @@ def _make(row: Row, setting: Setting, studio: Studio, reading: Reading | None) -
         case AssistantRow():
             return AssistantSheet(row, setting, studio, reading)
         case ToolRow():
-            return ToolSheet(row, setting, studio)
+            kind = TodoSheet if row.todo and row.state not in _FAILED else ToolSheet
+            return kind(row, setting, studio)
         case ApprovalRow():
             return ApprovalSheet(row, setting, studio)
         case DividerRow():

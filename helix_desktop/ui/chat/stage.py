@@ -11,7 +11,7 @@ from helix_desktop.ui.chat.focus import FocusPath
 from helix_desktop.ui.chat.paint import Paint
 from helix_desktop.ui.chat.pointer import Pointer
 from helix_desktop.ui.chat.row_widget import RowWidget
-from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow, wants_original
+from helix_desktop.ui.chat.rows import OFFER, ApprovalRow, ToolRow, wants_original
 from helix_desktop.ui.chat.selection import Selection
 from helix_desktop.ui.chat.sheet import Sheet
 from helix_desktop.ui.chat.text_piece import Mark
@@ -23,10 +23,12 @@ class Stage(QObject):
     """The host of the rows' widgets."""
 
     open_in_cache = Signal(str)
-    approval_decided = Signal(str, str)
+    approval_decided = Signal(str, str, int)
+    """Call, answer, and which of the offered rules it is about."""
     action_triggered = Signal(str, str)
     content_wanted = Signal(str, bool)
     menu_wanted = Signal(int)
+    card_chosen = Signal(str, str)
     leave_requested = Signal(bool)
 
     def __init__(self, board: Board, pointer: Pointer, selection: Selection, finder: Finder) -> None:
@@ -66,10 +68,15 @@ class Stage(QObject):
             self.content_wanted.emit(row.key, True)
         elif kind == "menu":
             self.menu_wanted.emit(index)
+        elif kind in ("subagent", "stop"):
+            self.card_chosen.emit(row.key, kind)
         elif kind == "cache" and isinstance(row, ToolRow):
             self.open_in_cache.emit(row.digest)
         elif kind == "decide" and isinstance(row, ApprovalRow):
-            self.approval_decided.emit(row.call_id, name)
+            self.approval_decided.emit(row.call_id, name, int(self._board.sheets.chosen(row.key, OFFER) or 0))
+        elif kind == OFFER:
+            self._board.sheets.choose(row.key, kind, name)
+            self._board.hold(index)
         elif kind == "action":
             self.action_triggered.emit(row.key, name)
         else:

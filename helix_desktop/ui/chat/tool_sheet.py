@@ -8,6 +8,8 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.context.digest import size_text
+from helix_desktop.ui.chat.errand_strip import ErrandStrip
+from helix_desktop.ui.chat.live_strip import LiveStrip
 from helix_desktop.ui.chat.look import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.paint import (
     CHIP_HEIGHT,
@@ -54,6 +56,8 @@ _ICONS = (
     ("fetch", "globe"),
     ("web", "globe"),
     ("agent", "bot"),
+    ("delegate", "bot"),
+    ("todo", "list"),
 )
 _STATE_ICONS: dict[ToolState, str] = {
     "waiting": "clock",
@@ -63,6 +67,7 @@ _STATE_ICONS: dict[ToolState, str] = {
     "failed": "x",
     "denied": "x",
     "interrupted": "pause",
+    "stopped": "circle-stop",
 }
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
@@ -93,8 +98,10 @@ def tool_icon(tool: str) -> str:
 def figures(row: ToolRow) -> str:
     """Lines, time, exit code and tokens of a call, as one line of words.
 
-    Of an output that is shown in part: its size, and the tokens of that part.
+    Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
     """
+    if row.errand is not None:
+        return ""
     parts = []
     if row.form != "full" or row.choosing:
         parts.append(size_text(row.size))
@@ -135,8 +142,11 @@ class ToolSheet(Sheet):
         self._items: list[_Item] = []
         self._title = QRectF()
         self._figures = QRectF()
-        self._bar = _LINE
+        self._bar = self._top = _LINE
+        running = row.state == "running"
+        self._live = LiveStrip(row.live, self._about, self.look) if row.live and running else None
         self._can_open = bool(row.head or row.tail or row.digest)
+        self._strip = ErrandStrip(row.errand, self._target, self.look) if row.subagent else None
         self._body: ToolBody | None = None
         if "card" in setting.opened and self._can_open:
             self._body = ToolBody(row, self.look, studio)
@@ -156,7 +166,8 @@ class ToolSheet(Sheet):
         beside = sum(chip_width(look, one.text, one.style) + look.px(8) for one in chips) + wide
         state = chip_width(look, STATE_WORDS[self._tool.state], self._state_style()) + look.px(8)
         title = width - look.px(38 + 12) - ends - state - beside
-        two = bool(chips or words) and (width < look.px(_NARROW) or title < look.px(_TITLE))
+        cramped = width < look.px(_NARROW) and self._strip is None
+        two = bool(chips or words) and (cramped or title < look.px(_TITLE))
         self._bar = look.px(_LINE + (_SECOND if two else 0))
         self._items = []
         self.hots = [self._opener(width)] if self._can_open else []
@@ -180,9 +191,16 @@ class ToolSheet(Sheet):
             self._title = QRectF(left, 0, self._figures.x() - left - look.px(12), look.px(_LINE))
         if has_menu(self._tool):
             self.hots.append(self._dots(width))
+        self._top = self._bar
+        if self._strip is not None:
+            self._top = self._strip.arrange(self._top, width)
+            self.hots += self._strip.hots
+        if self._live is not None:
+            self._top = self._live.arrange(self._top, width)
+            self.hots += self._live.hots
         if self._body is None:
-            return self._bar
-        height = self._body.arrange(self._bar, width)
+            return self._top
+        height = self._body.arrange(self._top, width)
         self.hots += self._body.hots
         return height
 
@@ -257,15 +275,20 @@ class ToolSheet(Sheet):
         card = QRectF(0, 0, self.width, self.height)
         box(painter, card, look.color(theme.surface), look.color(theme.border), 10)
         if self._body is not None:
-            ground = card.adjusted(1, self._bar, -1, -1)
+            ground = card.adjusted(1, self._top, -1, -1)
             top_box(painter, ground, look.color(theme.code_surface), 9, bottom=True)
-            painter.fillRect(QRectF(1, self._bar - 1, self.width - 2, 1), look.color(theme.border))
+            painter.fillRect(QRectF(1, self._top - 1, self.width - 2, 1), look.color(theme.border))
             self._body.paint(painter, paint)
         if paint.hovered == "open:card":
             inner = QRectF(1, 1, self.width - 2, self._bar - 2)
-            top_box(painter, inner, look.color(theme.raised), 9) if self._body is not None else box(
-                painter, inner, look.color(theme.raised), None, 9
+            whole = self._body is None and self._strip is None and self._live is None
+            box(painter, inner, look.color(theme.raised), None, 9) if whole else top_box(
+                painter, inner, look.color(theme.raised), 9
             )
+        if self._strip is not None:
+            self._strip.paint(painter, paint)
+        if self._live is not None:
+            self._live.paint(painter, paint)
         side, line = look.px(15), look.px(_LINE)
         icon(
             painter, look, tool_icon(self._tool.tool), theme.muted, QRectF(14, (line - side) / 2, side, side)

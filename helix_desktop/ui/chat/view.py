@@ -41,7 +41,7 @@ class ChatView(QAbstractScrollArea):
     link_activated = Signal(str)
     link_hovered = Signal(str)
     open_in_cache = Signal(str)
-    approval_decided = Signal(str, str)
+    approval_decided = Signal(str, str, int)
     action_triggered = Signal(str, str)
     card_chosen = Signal(str, str)  # key of a tool's card, and what to do with it
     content_wanted = Signal(str, bool)  # key of a tool's card; whether all lines are wanted
@@ -141,7 +141,9 @@ class ChatView(QAbstractScrollArea):
         if isinstance(event, QMouseEvent):
             if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
                 self.setFocus(Qt.FocusReason.MouseFocusReason)
-                self._pointer.press(event)
+                double = kind == QEvent.Type.MouseButtonDblClick
+                if not (double and self._pointer.open_subagent(event)):
+                    self._pointer.press(event)
                 return True
             if kind == QEvent.Type.MouseMove:
                 self._pointer.move(event)
@@ -234,7 +236,8 @@ class ChatView(QAbstractScrollArea):
         stage.action_triggered.connect(self.action_triggered)
         stage.content_wanted.connect(self.content_wanted)
         stage.menu_wanted.connect(self._tools.open)
-        self._tools.chosen.connect(self.card_chosen)
+        for chosen in (self._tools.chosen, stage.card_chosen):
+            chosen.connect(self.card_chosen)
         stage.leave_requested.connect(self._leave)
         self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(board.repaint)

@@ -16,13 +16,17 @@ from helix_desktop.ui.widgets import Combo, PushButton, card, column, label, row
 _RULE = "What no session names goes to the trash by itself when the workspace is opened."
 
 
+_BACKUP = "A backup is one file for each workspace, read again and checked once it is written."
+
+
 class DataPage(QWidget):
-    """Figures, the rule, and three deeds that have windows of their own."""
+    """Figures, the rule, and deeds that have windows of their own."""
 
     rule_chosen = Signal(object)  # CleanUp
     clean_requested = Signal()
     trash_requested = Signal()
     forget_requested = Signal()
+    backup_requested = Signal()
 
     def __init__(self) -> None:
         """Start without figures."""
@@ -50,7 +54,8 @@ class DataPage(QWidget):
         forget = PushButton("Forget a secret…", "danger")
         self._deeds = QWidget()
         self._deeds.setLayout(row(clean, trash, None, forget))
-        for part in (self._figures, self._rule, self._deeds):
+        self.backup = PushButton("Back up all workspaces…", "", "save")
+        for part in (self._figures, self._rule, self._deeds, self._kept_safe()):
             body.addWidget(part)
         self.setLayout(column(whole))
         self.age.activated.connect(lambda _: self.rule_chosen.emit(self.rule))
@@ -58,12 +63,17 @@ class DataPage(QWidget):
         clean.clicked.connect(self.clean_requested)
         trash.clicked.connect(self.trash_requested)
         forget.clicked.connect(self.forget_requested)
+        self.backup.clicked.connect(self.backup_requested)
         self.show_nothing()
 
     @property
     def rule(self) -> CleanUp:
         """What is chosen."""
         return CleanUp(self.quota.currentData(), self.age.currentData() * DAY_MS)
+
+    def _kept_safe(self) -> QWidget:
+        said = label(_BACKUP, "note", wrap=True)
+        return card(column(said, row(self.backup, None), margins=(16, 12, 16, 13), gap=9))
 
     def show_nothing(self) -> None:
         """No workspace is open."""

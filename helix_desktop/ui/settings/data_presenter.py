@@ -20,6 +20,7 @@ class DataPresenter:
             (self._page.clean_requested, tidying.clean_up),
             (self._page.trash_requested, tidying.show_trash),
             (self._page.forget_requested, tidying.forget),
+            (self._page.backup_requested, shell.backup.back_up),
         ):
             asked.connect(dialog.hide)  # never one dialog above another
             asked.connect(lambda work=work: start(work(), "data"))

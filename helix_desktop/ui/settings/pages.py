@@ -1,8 +1,7 @@
-"""The smaller pages of the settings: appearance, permissions, about."""
+"""The smaller pages of the settings: appearance, about."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
@@ -11,13 +10,12 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QVBoxLayout, QW
 
 from helix_desktop.ui.field import Field
 from helix_desktop.ui.settings.form import page
-from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow
+from helix_desktop.ui.settings.rows import AboutInfo
 from helix_desktop.ui.style import MODES, TEXT_PX
 from helix_desktop.ui.widgets import (
     Combo,
     PushButton,
     Switch,
-    card,
     column,
     empty_layout,
     label,
@@ -79,43 +77,6 @@ class AppearancePage(QWidget):
         self._enter.setChecked(enter_sends)
         self._enter.blockSignals(False)
         self._enter.update()
-
-
-class PermissionsPage(QWidget):
-    """The saved rules of a workspace, each with a way to take it back."""
-
-    revoke_requested = Signal(str)
-
-    def __init__(self) -> None:
-        """Start without rules."""
-        super().__init__()
-        self._rules = QVBoxLayout()
-        self._rules.setSpacing(8)
-        whole, self._lead = page("Permissions", " ", self._rules)
-        self.setLayout(column(whole))
-
-    def show_rules(self, workspace: str, rules: Sequence[PermissionRow]) -> None:
-        """Show the rules of a workspace."""
-        self._lead.setText(
-            f"What the agent may do in {workspace} without asking."
-            if rules
-            else f"No rule is saved for {workspace}: the agent asks each time."
-        )
-        empty_layout(self._rules)
-        for rule in rules:
-            self._rules.addWidget(self._card(rule))
-
-    def _card(self, rule: PermissionRow) -> QFrame:
-        revoke = PushButton("Revoke", "danger")
-        revoke.setAccessibleName(f"Revoke: {rule.rule}")
-        revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
-        used = f" · last used {rule.last_used}" if rule.last_used else ""
-        words = column(
-            label(rule.rule, "mono", wrap=True), label(f"Saved {rule.saved}{used}", "faint"), gap=3
-        )
-        body = row(words, revoke, margins=(14, 10, 10, 10), gap=10)
-        body.setStretch(0, 1)
-        return card(body)
 
 
 class AboutPage(QWidget):

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import platform
-from datetime import datetime
 
 import msgspec
-from PySide6.QtCore import QObject, qVersion
+from PySide6.QtCore import QObject, QPoint, qVersion
 
 from helix_desktop import __version__
-from helix_desktop.agent.room import Room
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import ApprovalGiven
 from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.mcp_presenter import McpPresenter
+from helix_desktop.ui.settings.model_menu import model_menu
 from helix_desktop.ui.settings.moving import DataMoving
+from helix_desktop.ui.settings.permissions import PermissionsPresenter
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.providers_presenter import ProvidersPresenter
-from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow
+from helix_desktop.ui.settings.roles_presenter import RolesPresenter, labels
+from helix_desktop.ui.settings.rows import AboutInfo
 from helix_desktop.ui.shell import Shell
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.widgets import retint
-from helix_desktop.workspaces.registry import SavedRules
 
 _LICENCES = (
     ("Helix Desktop", "MIT"),
@@ -47,13 +47,18 @@ class SettingsPresenter(QObject):
         self._intents = intents
         self.dialog = SettingsDialog(window)
         self._providers = ProvidersPresenter(self.dialog, shell, intents, desk)
+        self._roles = RolesPresenter(self.dialog.roles, shell, intents, desk)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
+        self._permissions = PermissionsPresenter(
+            self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
+        )
+        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self.moving = DataMoving(self.dialog, window, intents, desk)
         self._connect(intents)
         composer = shell.work.composing.composer
         composer.enter_sends = desk.settings.enter_sends
         self._take_look()
-        composer.model_clicked.connect(lambda: self._open("providers"))
+        composer.model_clicked.connect(self._choose_model)
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
         window.commands.settings.triggered.connect(lambda: self._open("providers"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
@@ -77,9 +82,22 @@ class SettingsPresenter(QObject):
             lambda name: self._change_policy({"profile": name}, anew=True)
         )
         self.dialog.policy.changed.connect(self._change_policy)
-        self.dialog.permissions.revoke_requested.connect(self._revoke)
         self._appearance.changed.connect(lambda theme: retint(self.dialog, theme))
         self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
+
+    def _choose_model(self) -> None:
+        """Offer the models behind the composer's button."""
+        room = self._desk.rooms.get(self._shell.active)
+        composer = self._shell.work.composing.composer
+        menu = model_menu(
+            composer,
+            labels(self._desk.settings),
+            room.model.info.label if room is not None else "",
+            lambda label: self._intents.start(self._providers.use(label), "use model"),
+            lambda page: self._open("roles" if page == "roles" else "providers"),
+        )
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(composer.model_corner() - QPoint(0, menu.sizeHint().height() + 4))
 
     def _open(self, page: SettingsPage) -> None:
         retint(self.dialog, self._window.theme)
@@ -104,8 +122,11 @@ class SettingsPresenter(QObject):
                 _LICENCES,
             )
         )
+        self._roles.show()
         await self._providers.show()
         await self._data.show()
+        await self._permissions.show()
+        await self._mcp.show()
 
     def _show_workspace(self) -> None:
         room = self._desk.rooms.get(self._shell.active)
@@ -113,12 +134,6 @@ class SettingsPresenter(QObject):
             return
         record = self._desk.registry.get(room.id)
         self.dialog.policy.show_policy(policy_form(record.name, room.policy))
-        used = _last_uses(room)
-        rules = [
-            PermissionRow(rule.text, rule.text, _when(rule.saved), used.get(rule.text, ""))
-            for rule in record.rules
-        ]
-        self.dialog.permissions.show_rules(record.name, rules)
 
     async def _keep_enter(self, on: bool) -> None:
         self._shell.work.composing.composer.enter_sends = on
@@ -152,27 +167,3 @@ class SettingsPresenter(QObject):
         room.policy = policy
         self._show_workspace()
         self._shell.work.refresh_soon()
-
-    def _revoke(self, text: str) -> None:
-        rules = SavedRules(self._desk.registry, self._shell.active)
-        for rule in rules.rules():
-            if rule.text == text:
-                rules.revoke(rule)
-        self._show_workspace()
-
-
-def _last_uses(room: Room) -> dict[str, str]:
-    """When each rule last answered for the person, in the sessions that are open."""
-    uses: dict[str, int] = {}
-    for conversation in room.conversations:
-        for one in conversation.session.log:
-            if isinstance(one.event, ApprovalGiven) and one.event.rule:
-                uses[one.event.rule] = max(one.at, uses.get(one.event.rule, 0))
-    return {rule: _when(at) for rule, at in uses.items()}
-
-
-def _when(saved: int) -> str:
-    if not saved:
-        return "earlier"
-    moment = datetime.fromtimestamp(saved / 1000)
-    return f"{moment.day} {moment:%b %Y, %H:%M}"

@@ -49,7 +49,7 @@ class ProvidersPresenter:
         editor.remove_requested.connect(
             lambda name: self._change(lambda: self._remove(name), "remove provider")
         )
-        editor.use_requested.connect(lambda label: self._change(lambda: self._use(label), "use provider"))
+        editor.use_requested.connect(lambda label: self._change(lambda: self.use(label), "use provider"))
         self._page.look_requested.connect(lambda: start(self.look(), "find local servers"))
         self._page.found.add_requested.connect(
             lambda server: self._change(lambda: self.take(server), "add a local server")
@@ -71,7 +71,7 @@ class ProvidersPresenter:
 
     async def show(self) -> None:
         """Show the providers as they are now."""
-        self._page.use_catalogue(self._desk.catalogue)
+        self._page.use_catalogue(self._desk.models.catalogue)
         await self.refresh()
 
     async def refresh(self) -> None:
@@ -104,7 +104,7 @@ class ProvidersPresenter:
         if form.id:
             await self._follow(form.id, provider)
         if used:
-            await self._use(self._model_in_use(provider))
+            await self.use(self._model_in_use(provider))
         await self.refresh()
         self._choose(provider.name)
         lines = [CheckLine("Saved", "ok", provider.name)]
@@ -133,7 +133,7 @@ class ProvidersPresenter:
                 kept = model if model in names else provider.chosen()
                 await self._desk.use_model(record.id, f"{provider.name}/{kept}")
 
-    async def _use(self, label: str) -> None:
+    async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
         name = label.partition("/")[0]
         provider = self._desk.settings.provider(name)
@@ -156,7 +156,7 @@ class ProvidersPresenter:
 
     async def _list(self, form: ProviderForm) -> None:
         self._editor.show_checks([CheckLine("Models", "running", "asking the server")])
-        offered = await self._desk.list_models(provider_of(form), form.key)
+        offered = await self._desk.models.offered(provider_of(form), form.key)
         self._editor.offer(offered)
         more = "Choose one to add it." if offered else "Load one there first."
         self._editor.show_checks([CheckLine("Models", "ok", f"{len(offered):,} offered. {more}")])
@@ -176,8 +176,8 @@ class ProvidersPresenter:
         provider = provider_of(form)
         self._editor.show_testing(True)
         try:
-            await self._desk.test_model(provider, model, form.key, self._show_ticks)
-            self._editor.models.offer(await self._desk.list_models(provider, form.key))
+            await self._desk.models.test(provider, model, form.key, self._show_ticks)
+            self._editor.models.offer(await self._desk.models.offered(provider, form.key))
         except asyncio.CancelledError:
             self._show_ticks(tuple(_stopped(tick) for tick in self._ticks))
             raise
@@ -193,7 +193,7 @@ class ProvidersPresenter:
     async def look(self) -> None:
         """Look for model servers on this machine's usual ports."""
         self._page.found.show_looking()
-        servers = await self._desk.find_servers()
+        servers = await self._desk.models.nearby()
         self._page.found.show_servers(servers, [one.base_url for one in self._desk.settings.providers])
 
     async def take(self, server: FoundServer) -> None:

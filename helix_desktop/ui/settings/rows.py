@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from helix_desktop.config.catalogue import Dialect
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.context.tool import Effect
 
 LEAST_WINDOW = 4_000
 """Tokens below which a window cannot hold the tools and one answer."""
@@ -131,12 +132,17 @@ class PolicyForm:
 
 @dataclass(frozen=True, slots=True)
 class PermissionRow:
-    """One saved rule of a workspace, exactly as it is applied."""
+    """One rule, exactly as it is applied; `session`: it ends with the run of the session on screen.
+
+    `used` says how often it answered and when last, in words; empty while that is being counted.
+    """
 
     id: str
     rule: str
     saved: str  # when, in words
-    last_used: str  # when, in words; empty when that is not known
+    used: str = ""
+    effect: Effect = "allow"
+    session: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class WorkspaceRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionItem:
-    """One session in the list; `used` is the share of the window, 0..1."""
+    """One session in the list; `used` is the share of the window, 0..1, `parent` whose subagent's it is."""
 
     id: str
     title: str
@@ -59,6 +59,8 @@ class SessionItem:
     running: bool
     active: bool
     waiting: bool = False  # for the person's approval
+    parent: str = ""
+    created_ms: int = 0
 
 
 def color_of(workspace_id: str) -> str:
@@ -122,6 +124,28 @@ def matches(needle: str, *texts: str) -> bool:
     """Whether every word of a search stands somewhere in the texts, upper and lower case alike."""
     haystack = " ".join(texts).casefold()
     return all(word in haystack for word in needle.casefold().split())
+
+
+def nested(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
+    """The sessions that are shown, newest first, each followed by its subagents' in the order they began.
+
+    Subagents show where the person is, where one runs, and where a search finds one.
+    """
+    below: dict[str, list[SessionItem]] = {}
+    top: list[SessionItem] = []
+    for item in newest_first(items):
+        (below.setdefault(item.parent, []) if item.parent else top).append(item)
+    shown: list[SessionItem] = []
+    for item in top:
+        children = sorted(below.get(item.id, []), key=lambda one: (one.created_ms, one.title))
+        found = [one for one in children if matches(needle, one.title, one.subtitle)]
+        if needle:
+            shown += [item, *found] if found or matches(needle, item.title, item.subtitle) else []
+        elif item.active or any(one.active or one.running for one in children):
+            shown += [item, *children]
+        else:
+            shown.append(item)
+    return shown
 
 
 def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:

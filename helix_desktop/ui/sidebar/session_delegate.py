@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from helix_desktop.ui import fonts
+from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.sidebar.rows import SessionItem
 from helix_desktop.ui.sidebar.session_model import ITEM_ROLE, WHEN_ROLE
 from helix_desktop.ui.theme import LIGHT, Theme
@@ -27,7 +28,8 @@ class SessionDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Fixed heights per kind of row, so that thousands cost nothing."""
-        height = 34 if isinstance(index.data(ITEM_ROLE), str) else 55
+        entry = index.data(ITEM_ROLE)
+        height = 34 if isinstance(entry, str) else 30 if entry.parent else 55
         return QSize(120, round(height * fonts.scale(self._base())))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -41,8 +43,12 @@ class SessionDelegate(QStyledItemDelegate):
             painter.setPen(QColor(self.theme.faint))
             painter.drawText(whole.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, entry)
         elif isinstance(entry, SessionItem):
-            box = whole.adjusted(8, 1, -8, -1)
+            box = whole.adjusted(24 if entry.parent else 8, 1, -8, -1)
             self._paint_ground(painter, box, entry, option.state)
+            if entry.parent:
+                self._paint_nested(painter, box, entry)
+                painter.restore()
+                return
             self._paint_title(painter, box, entry, str(index.data(WHEN_ROLE)))
             self._paint_second_line(painter, box, entry)
         painter.restore()
@@ -57,6 +63,10 @@ class SessionDelegate(QStyledItemDelegate):
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
         """Lay the field over the title."""
         area: QRect = option.rect
+        entry = index.data(ITEM_ROLE)
+        if isinstance(entry, SessionItem) and entry.parent:
+            editor.setGeometry(area.adjusted(46, 1, -12, -1))
+            return
         editor.setGeometry(area.adjusted(12, 3, -12, -max(3, area.height() - 36)))
 
     def _paint_ground(
@@ -74,6 +84,26 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setBrush(QColor(ground) if ground else Qt.BrushStyle.NoBrush)
         if ground or focused:
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
+
+    def _paint_nested(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
+        """A subagent's session on one line: icon, title, and a dot while it works."""
+        ink = self.theme.text if item.active else self.theme.muted
+        side = 14
+        ratio = painter.device().devicePixelRatioF()
+        top = box.center().y() - side / 2
+        painter.drawPixmap(QPointF(box.x() + 9, top), pixmap("bot", ink, side, ratio))
+        busy = item.running or item.waiting
+        font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
+        painter.setFont(font)
+        painter.setPen(QColor(ink))
+        room = box.width() - 31 - (26 if busy else 12)
+        title = QFontMetricsF(font).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
+        place = QRectF(box.x() + 31, box.y(), room, box.height())
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, title)
+        if busy:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self.theme.seg_output if item.waiting else self.theme.seg_assistant))
+            painter.drawEllipse(QPointF(box.right() - 15, box.center().y()), 3.5, 3.5)
 
     def _paint_title(self, painter: QPainter, box: QRectF, item: SessionItem, when: str) -> None:
         small = fonts.sized(self._base(), 11)

@@ -73,8 +73,10 @@ class SessionList(QListView):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Open", lambda: self._choose(index))
         menu.addAction("Rename…\tF2", lambda: self.edit(index))
-        menu.addSeparator()
-        menu.addAction("Delete\tDel", lambda: self._delete(index))
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
+            menu.addSeparator()
+            menu.addAction("Delete\tDel", lambda: self._delete(index))
         return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -99,7 +101,7 @@ class SessionList(QListView):
 
     def _delete(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem):
+        if isinstance(item, SessionItem) and not item.parent:
             self.deleted.emit(item.id)
 
     def _open_menu(self, at: QPoint) -> None:

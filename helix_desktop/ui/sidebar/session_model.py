@@ -7,7 +7,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from helix_desktop.ui.sidebar.rows import SessionItem, group_of, matches, newest_first, when_text
+from helix_desktop.ui.sidebar.rows import SessionItem, group_of, nested, when_text
 
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
 WHEN_ROLE = ITEM_ROLE + 1
@@ -35,7 +35,7 @@ class SessionModel(QAbstractListModel):
 
         When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
         """
-        self._items = newest_first(items)
+        self._items = list(items)
         self._now = now
         rows = self._arranged()
         if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
@@ -56,7 +56,7 @@ class SessionModel(QAbstractListModel):
 
     def total(self) -> int:
         """How many sessions there are, shown or not."""
-        return len(self._items)
+        return sum(not item.parent for item in self._items)
 
     def index_of(self, session_id: str) -> QModelIndex:
         """The index of a session; invalid when it is not shown."""
@@ -88,7 +88,9 @@ class SessionModel(QAbstractListModel):
             return when_text(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = ", waiting for your approval" if entry.waiting else ", running" if entry.running else ""
-            return f"{entry.title}, {entry.subtitle}, {round(entry.used * 100)} % of the window used{state}"
+            kind = "subagent, " if entry.parent else ""
+            used = f"{round(entry.used * 100)} % of the window used"
+            return f"{kind}{entry.title}, {entry.subtitle}, {used}{state}"
         return entry.title if role == Qt.ItemDataRole.ToolTipRole else None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -107,10 +109,8 @@ class SessionModel(QAbstractListModel):
     def _arranged(self) -> list[SessionItem | str]:
         rows: list[SessionItem | str] = []
         heading = ""
-        for item in self._items:
-            if not matches(self._needle, item.title, item.subtitle):
-                continue
-            group = group_of(item.updated_ms, self._now)
+        for item in nested(self._items, self._needle):
+            group = heading if item.parent else group_of(item.updated_ms, self._now)
             if group != heading:
                 heading = group
                 rows.append(group)

@@ -1,13 +1,13 @@
-"""A streaming model against a real local server: answers, faults, retries, cancelling."""
+"""Chat Completions against a real local server: habits of compatible servers, their words, their forms."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,6 @@ from helix_desktop.context.message import (
     ModelInfo,
     ReasoningArrived,
     Request,
-    Retrying,
     TextArrived,
     ToolCall,
     ToolSpec,
@@ -34,7 +33,6 @@ from helix_desktop.context.message import (
 from helix_desktop.providers.http import Http, Timeouts
 from helix_desktop.providers.listing import list_models
 from helix_desktop.providers.openai_chat import OpenAIChat
-from helix_desktop.providers.retry import Retries
 from tests.support.chat_server import (
     Call,
     ChatServer,
@@ -55,22 +53,12 @@ from tests.support.chat_server import (
     page,
     say,
 )
+from tests.support.speakers import Naps
 
 KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
 QUESTION = Request((Message("user", "How many?"),))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
-
-
-@dataclass
-class Naps:
-    """Sleeps that take no time, and how long each would have been."""
-
-    taken: list[float] = field(default_factory=list)
-
-    async def sleep(self, seconds: float) -> None:
-        """Take a note instead of sleeping."""
-        self.taken.append(seconds)
 
 
 @pytest.fixture
@@ -86,12 +74,8 @@ def naps() -> Naps:
 
 
 def model(server: ChatServer, http: Http, naps: Naps | None = None, key: str = KEY) -> OpenAIChat:
-    naps = naps or Naps()
-    ids = iter(range(1000))
-    retries = Retries(sleep=naps.sleep, chance=lambda: 0.0)
-    return OpenAIChat(
-        INFO, server.base_url, key, http=http, retries=retries, new_id=lambda: f"made_{next(ids)}"
-    )
+    retries = (naps or Naps()).retries
+    return OpenAIChat(INFO, server.base_url, key, http=http, retries=retries)
 
 
 async def ask(chat: OpenAIChat, request: Request = QUESTION) -> list[Arrival]:
@@ -251,74 +235,63 @@ class TestAnswers:
             assert ["stream_options" in body for body in server.bodies] == [True, False, False]
 
 
-class TestRetries:
-    async def test_a_cut_stream_is_void_and_asked_again(self, http: Http, naps: Naps) -> None:
-        cut = Stream(Text("half an"), Call("write_file", '{"path": "x"}'), Cut())
-        async with ChatServer(in_turn(cut, say("whole"))) as server:
-            arrivals = await ask(model(server, http, naps))
-        kinds = [type(arrival) for arrival in arrivals]
-        assert kinds == [TextArrived, Retrying, TextArrived, Answer]
-        assert isinstance(arrivals[1], Retrying)
-        assert (arrivals[1].attempt, arrivals[1].wait_s) == (2, 0.5)
-        assert "broke off" in arrivals[1].reason
-        assert isinstance(arrivals[-1], Answer)
-        assert (arrivals[-1].text, arrivals[-1].calls) == ("whole", ())
-        assert naps.taken == [0.5]
+class TestForms:
+    """Servers that know less than OpenAI, or insist on more."""
 
-    async def test_a_stream_without_its_end_is_a_cut_one(self, http: Http) -> None:
-        async with ChatServer(in_turn(Stream(Text("half"), finish="", done=False), say("whole"))) as server:
-            kinds = [type(arrival) for arrival in await ask(model(server, http))]
-        assert kinds == [TextArrived, Retrying, TextArrived, Answer]
+    async def asked(self, http: Http, words: str, right: Callable[[str], bool], *said: Message) -> list[str]:
+        """The requests to a server that refuses all that are not right; another one follows the first."""
 
-    @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
-    async def test_busy_servers_are_asked_again(self, http: Http, naps: Naps, status: int) -> None:
-        busy = Refusal(status, {"error": {"message": "slow down"}})
-        async with ChatServer(in_turn(busy, busy, busy, say("ok"))) as server:
-            arrivals = await ask(model(server, http, naps))
-        assert [type(arrival) for arrival in arrivals] == [Retrying] * 3 + [TextArrived, Answer]
-        assert naps.taken == [0.5, 1.0, 2.0]
+        def script(request: dict[str, Any]) -> Reply:
+            return say("ok") if right(json.dumps(request["messages"])) else error(400, words)
 
-    async def test_retry_after_is_honoured_and_capped(self, http: Http, naps: Naps) -> None:
-        replies = [error(429, "slow", headers={"retry-after": text}) for text in ("7", "9999")]
-        async with ChatServer(in_turn(*replies, say("ok"))) as server:
-            await ask(model(server, http, naps))
-        assert naps.taken == [7.0, 60.0]
+        async with ChatServer(script) as server:
+            chat = model(server, http)
+            for _ in range(2):
+                await ask(chat, Request((*QUESTION.messages, *said)))
+            return [json.dumps(body["messages"]) for body in server.bodies]
 
-    async def test_it_gives_up_after_four_attempts_with_the_servers_words(
-        self, http: Http, naps: Naps
-    ) -> None:
-        failure = await failure_of(error(503, f"overloaded, {KEY}"), http=http, naps=naps)
-        assert isinstance(failure, ModelUnreachable)
-        assert "overloaded, [key]" in failure.why
-        assert "4 times" in failure.why
-        assert len(naps.taken) == 3
+    @staticmethod
+    def step(call_id: str, fields: Mapping[str, Any] | None = None) -> tuple[Message, ...]:
+        """A call with its answer; `fields` came beside the message."""
+        call = ToolCall(call_id, "read_file", "{}")
+        kept = {
+            "dialect": "openai-chat",
+            "provider": "local",
+            "message": {"role": "assistant", **(fields or {})},
+        }
+        spoken = Message("assistant", "", (call,), verbatim=kept if fields else None)
+        return spoken, Message("tool", "text", call_id=call_id, name="read_file")
 
-    async def test_a_server_that_is_down_is_named(self, http: Http, naps: Naps) -> None:
-        async with ChatServer(lambda _: say("ok")) as server:
-            chat = model(server, http, naps)
-            address = server.base_url
-        with pytest.raises(ModelUnreachable) as caught:
-            await ask(chat)
-        assert address in caught.value.what
-        assert "running" in caught.value.fix
-        assert len(naps.taken) == 3
+    async def test_mistral_wants_ids_of_nine_signs(self, http: Http) -> None:
+        words = "Tool call id was toolu_01A but must be a-z, A-Z, 0-9, with a length of 9."
+        bodies = await self.asked(http, words, lambda text: "toolu_01A" not in text, *self.step("toolu_01A"))
+        assert len(bodies) == 3
+        _, call, result = json.loads(bodies[-1])
+        assert call["tool_calls"][0]["id"] == result["tool_call_id"]
+        assert re.fullmatch("[a-zA-Z0-9]{9}", result["tool_call_id"])
+        assert bodies[1] == bodies[2]
 
-    async def test_an_error_inside_a_stream_is_a_failure(self, http: Http) -> None:
-        wrong = Raw(b'data: {"error": {"code": 502, "message": "upstream gone"}}\n\n')
-        async with ChatServer(in_turn(Stream(Text("half"), wrong), say("whole"))) as server:
-            arrivals = await ask(model(server, http))
-        assert isinstance(arrivals[1], Retrying)
-        assert "upstream gone" in arrivals[1].reason
+    async def test_gemini_wants_a_signature_on_every_call(self, http: Http) -> None:
+        words = "Function call is missing a thought_signature in functionCall parts."
+        bodies = await self.asked(http, words, lambda text: "thought_signature" in text, *self.step("c1"))
+        assert len(bodies) == 3
 
-    async def test_silence_is_a_failure(self, naps: Naps) -> None:
-        impatient = Http(Timeouts(read_s=0.2))
-        try:
-            async with ChatServer(in_turn(Stream(Text("half"), Hang()), say("whole"))) as server:
-                arrivals = await ask(model(server, impatient, naps))
-            assert isinstance(arrivals[1], Retrying)
-            assert "silent" in arrivals[1].reason
-        finally:
-            await impatient.aclose()
+    async def test_deepseek_wants_reasoning_with_every_message(self, http: Http) -> None:
+        words = "Missing `reasoning_content` field in the assistant message at message index 1."
+        bodies = await self.asked(http, words, lambda text: "reasoning_content" in text, *self.step("c1"))
+        assert len(bodies) == 3
+        assert json.loads(bodies[-1])[1]["reasoning_content"] == ""
+
+    async def test_some_refuse_what_they_sent_themselves(self, http: Http) -> None:
+        words = "'messages.1' : for 'role:assistant' the property 'reasoning' is unsupported"
+        said = self.step("c1", {"content": None, "reasoning": "hm"})
+        bodies = await self.asked(http, words, lambda text: '"reasoning"' not in text, *said)
+        assert len(bodies) == 3
+
+    async def test_a_server_that_can_never_be_pleased_is_told_of(self, http: Http) -> None:
+        words = "unknown field; missing a thought_signature, missing reasoning_content, include_usage"
+        with pytest.raises(ModelRefused):
+            await self.asked(http, words, lambda _: False, *self.step("c1"))
 
 
 class TestRefusals:
@@ -378,7 +351,6 @@ class TestNonsense:
         [
             page(),
             Stream(Raw(b"<html>hello</html>\n"), finish="", done=False),
-            Stream(Raw(b"data: {half\n\n")),
             Stream(Raw(b"data: [1, 2]\n\n")),
             Refusal(200, "{not json"),
             Refusal(200, {"choices": []}),
@@ -395,6 +367,12 @@ class TestNonsense:
         assert isinstance(await failure_of(reply, http=http, naps=naps), ModelNonsense)
         assert naps.taken == []
 
+    async def test_a_damaged_piece_is_like_a_cut(self, http: Http, naps: Naps) -> None:
+        """Asked again; told only when every attempt was damaged."""
+        damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
+        assert isinstance(await failure_of(damaged, http=http, naps=naps), ModelNonsense)
+        assert len(naps.taken) == 3
+
     async def test_a_held_back_answer(self, http: Http) -> None:
         failure = await failure_of(Stream(finish="content_filter"), http=http)
         assert isinstance(failure, ModelRefused)
@@ -408,50 +386,6 @@ class TestNonsense:
         async with ChatServer(lambda _: say("ok")) as server:
             with pytest.raises(ModelRefused, match="Paste the key again"):
                 await ask(model(server, http, key="sk-\u201cquoted\u201d"))
-
-
-class TestCancelling:
-    @pytest.mark.parametrize("parts", [(Hang(),), (Text("a"), Hang())], ids=["before", "inside"])
-    async def test_cancelling_closes_the_connection_within_100_ms(
-        self, http: Http, parts: tuple[Text | Hang, ...]
-    ) -> None:
-        took: list[float] = []
-        async with ChatServer(lambda _: Stream(*parts)) as server, asyncio.TaskGroup() as group:
-            for _ in range(5):
-                server.waiting.clear()
-                server.abandoned.clear()
-                asking = group.create_task(ask(model(server, http)))
-                await server.waiting.wait()
-                started = time.perf_counter()
-                asking.cancel()
-                await server.abandoned.wait()
-                await asyncio.wait((asking,))
-                took.append(time.perf_counter() - started)
-                assert asking.cancelled()
-        # The best of five: other work on the machine is not what is tested.
-        assert min(took) < 0.1
-
-    async def test_closing_the_iterator_closes_the_connection(self, http: Http) -> None:
-        async with ChatServer(lambda _: Stream(Text("a"), Hang())) as server:
-            async with aclosing(model(server, http).stream(QUESTION)) as arrivals:
-                await anext(arrivals)
-            async with asyncio.timeout(5):
-                await server.abandoned.wait()
-
-    @pytest.mark.qt_loop
-    async def test_it_works_and_cancels_on_the_qt_loop(self, qapp: object) -> None:
-        http = Http()
-        async with ChatServer(in_turn(say("ok"), Stream(Text("a"), Hang()))) as server:
-            chat = model(server, http)
-            assert (await answer_to(chat)).text == "ok"
-            async with asyncio.TaskGroup() as group:
-                asking = group.create_task(ask(chat))
-                await server.waiting.wait()
-                asking.cancel()
-                await asyncio.wait((asking,))
-            async with asyncio.timeout(5):
-                await server.abandoned.wait()
-        await http.aclose()
 
 
 class TestListing:
@@ -468,12 +402,3 @@ class TestListing:
     async def test_a_server_that_is_down(self, http: Http) -> None:
         with pytest.raises(ModelUnreachable):
             await list_models("local", "http://127.0.0.1:1/v1", http=http)
-
-
-async def test_the_key_is_in_no_log_and_no_repr(http: Http, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("DEBUG")
-    async with ChatServer(in_turn(error(500, KEY), say("ok"))) as server:
-        chat = model(server, http)
-        arrivals = await ask(chat)
-    assert KEY not in caplog.text
-    assert KEY not in repr(chat) + json.dumps([str(arrival) for arrival in arrivals])

@@ -65,6 +65,24 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: Truth, 
     await again.close()
 
 
+async def test_a_mending_tells_how_far_it_is_and_an_opening_that_needs_none_tells_nothing(
+    tmp_path: Path, truth: Truth
+) -> None:
+    folder = tmp_path / "store"
+    heard: list[tuple[int, int]] = []
+    store = await LevelStore.open(folder, WORKSPACE, told=lambda *far: heard.append(far))
+    await store.close()
+    assert heard == []
+    (folder / "db" / "CURRENT").unlink()
+    store = await LevelStore.open(folder, WORKSPACE, told=lambda *far: heard.append(far))
+    await store.close()
+    assert store.health.report is not None
+    assert heard == sorted(set(heard))
+    assert {size for _, size in heard} == {heard[0][1]}
+    assert len(heard) > len(truth.events)
+    assert heard[-1][0] > 0.5 * heard[-1][1]
+
+
 @pytest.mark.parametrize("pattern", ["*.ldb", "*.log"])
 async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
     tmp_path: Path, truth: Truth, pattern: str

@@ -24,7 +24,7 @@ from helix_desktop.context.event import (
     ToolAnswered,
 )
 from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import ApprovalAsk, Decision, Rule
+from helix_desktop.context.tool import ApprovalAsk, Reply, Rule
 from helix_desktop.providers.demo import DemoModel
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.providers.token_counter import TokenCounter
@@ -49,9 +49,9 @@ class NoRules:
 class Willing:
     """A person who says yes once, each time."""
 
-    async def decide(self, session: str, ask: ApprovalAsk) -> Decision:
+    async def decide(self, session: str, ask: ApprovalAsk) -> Reply:
         """Yes."""
-        return "once"
+        return Reply("once")
 
 
 async def worked_through(root: Path, policy: Policy) -> list[Event]:

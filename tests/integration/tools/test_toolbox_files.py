@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,10 +157,15 @@ async def test_a_write_asks_with_the_diff_and_says_what_it_did(root: Path) -> No
     assert (ask.subject, ask.rule) == ("src/new.py", Rule(ANY, "src/new.py", kind="path"))
     assert ask.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
     assert not (root / "src" / "new.py").exists()
-    assert (await box.run(call)).content == b"Wrote 6 bytes to src/new.py (new file).\n"
+    assert (await box.run(call)).content.decode() == (
+        f"Wrote 6 bytes to src/new.py (new file).\nLines: 1. SHA-256: {hashed('x = 1' + chr(10))}.\n"
+    )
     assert (await box.run(call)).content.endswith(b"exactly this content (6 bytes); nothing was written.\n")
     again = call_of("write_file", path="src/new.py", content="x = 2")
-    assert (await box.run(again)).content == b"Wrote 5 bytes to src/new.py (replaced 6 bytes).\n"
+    assert (await box.run(again)).content.decode() == (
+        "Wrote 5 bytes to src/new.py (replaced 6 bytes).\n"
+        f"Lines: 1 -> 1. SHA-256: {hashed('x = 1' + chr(10))} -> {hashed('x = 2')}.\n"
+    )
 
 
 async def test_an_approved_write_does_not_run_over_newer_work(root: Path) -> None:
@@ -178,7 +185,9 @@ async def test_an_edit_changes_only_what_it_names(root: Path) -> None:
     ask = await box.approval(call)
     assert ask is not None
     assert "-b␍\n+c␍" in ask.detail
-    assert (await box.run(call)).content == b"Edited crlf.txt: 1 replacement at line 1 (9 -> 9 bytes).\n"
+    assert (await box.run(call)).content.startswith(
+        b"Edited crlf.txt: 1 replacement at line 1 (9 -> 9 bytes).\nLines: 3 -> 3. SHA-256: "
+    )
     assert (root / "crlf.txt").read_bytes() == b"a\r\nc\r\n\xff\r\n"
 
 
@@ -218,7 +227,7 @@ async def test_two_edits_of_one_file_approved_together_both_run(root: Path) -> N
 
 async def test_replace_all_replaces_all(root: Path) -> None:
     text = await text_of(root, "edit_file", path="src/a.py", old_text="e", new_text="E", replace_all=True)
-    assert text == "Edited src/a.py: 3 replacements, the first at line 1 (14 -> 14 bytes).\n"
+    assert text.startswith("Edited src/a.py: 3 replacements, the first at line 1 (14 -> 14 bytes).\n")
     assert (root / "src" / "a.py").read_text() == "onE\ntwo\nthrEE\n"
 
 
@@ -243,12 +252,26 @@ async def test_reading_tools_ask_nothing_and_unknown_tools_are_named(root: Path)
 def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
     specs = make_toolbox(root).specs
     assert [spec.name for spec in specs] == [
-        "read_file", "list_directory", "search_text", "write_file", "edit_file", "run_command",
+        "read_file", "list_directory", "find_files", "search_text", "write_file", "edit_file", "multi_edit",
+        "run_command", "todo",
         "recall_cached_content", "search_cached_content", "list_cached_content",
     ]  # fmt: skip
     for spec in specs:
         assert spec.description
-        assert all(told.get("description") for told in spec.parameters["properties"].values())
+        assert all(told.get("description") for told in properties_of(spec.parameters))
+
+
+def properties_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every property of a schema, also of the objects in lists."""
+    for told in schema["properties"].values():
+        yield told
+        if told["type"] == "array":
+            yield from properties_of(told["items"])
+
+
+def hashed(text: str) -> str:
+    """The beginning of a text's SHA-256."""
+    return digest_of(text.encode())[:12]
 
 
 async def test_a_diff_and_a_listing_hide_and_forge_nothing(tmp_path: Path) -> None:

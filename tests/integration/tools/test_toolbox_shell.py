@@ -11,8 +11,11 @@ import pytest
 
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.permission import covers
-from helix_desktop.context.tool import Rule
-from helix_desktop.tools.process import CappedOutput, Launch, run_process
+from helix_desktop.context.tool import STOPPED, Rule
+from helix_desktop.tools.output import CappedOutput
+from helix_desktop.tools.process import Launch, run_process
+from helix_desktop.tools.ran import said
+from tests.support.hearing import Heard
 from tests.support.tool_cache import call_of, make_toolbox
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,13 +26,13 @@ async def test_output_and_exit_code_are_stated(tmp_path: Path) -> None:
     result = await make_toolbox(tmp_path).run(
         call_of("run_command", command="echo out; echo err >&2; pwd; exit 3")
     )
-    assert result.content.decode() == f"exit code 3\nout\nerr\n{tmp_path}\n"
+    assert result.content.decode() == f"exit code 3 (not sandboxed)\nout\nerr\n{tmp_path}\n"
     assert (result.exit_code, result.ok, result.target[:8]) == (3, False, "echo out")
 
 
 async def test_silence_is_stated_and_stdin_is_closed(tmp_path: Path) -> None:
     result = await make_toolbox(tmp_path).run(call_of("run_command", command="cat"))
-    assert (result.content, result.ok) == (b"exit code 0\n(no output)\n", True)
+    assert (result.content, result.ok) == (b"exit code 0 (not sandboxed)\n(no output)\n", True)
 
 
 async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
@@ -86,6 +89,7 @@ async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
 LAUNCHING = """
 import asyncio, os, sys
 from helix_desktop.tools.process import Launch, run_process
+from helix_desktop.tools.ran import said
 command = ["/bin/sh", "-c", "sleep 300 & echo $! $$ > told; wait"]
 asyncio.run(run_process(Launch(command, sys.argv[1], os.environ, guarded=True), 300))
 """
@@ -105,7 +109,7 @@ async def test_the_guard_is_no_child_of_the_command_and_ends_with_it(tmp_path: P
     command = 'cat /proc/$$/task/$$/children; echo; echo $$; grep -ls "^NSpgid:.*\\b$$" /proc/[0-9]*/status'
     result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
     lines = result.content.decode().split("\n")
-    assert lines[0] == "exit code 0"
+    assert lines[0] == "exit code 0 (not sandboxed)"
     assert len(lines[1].split()) <= 1  # cat itself
     others = [int(line.split("/")[2]) for line in lines[3:] if line and line.split("/")[2] != lines[2]]
     assert others
@@ -131,7 +135,10 @@ async def test_what_is_left_in_the_background_is_ended_and_said(tmp_path: Path) 
     command = "sleep 300 & echo $!"
     result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
     lines = result.content.decode().splitlines()
-    assert lines[:2] == ["exit code 0", "(processes it left in the background were ended)"]
+    assert lines[:2] == [
+        "exit code 0 (not sandboxed)",
+        "(left in the background, and ended: sleep 300)",
+    ]
     assert await gone(int(lines[2]))
 
 
@@ -139,8 +146,8 @@ async def test_what_is_left_in_the_background_without_output_is_ended(tmp_path: 
     command = "sleep 300 >/dev/null 2>&1 & echo $!"
     result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
     lines = result.content.decode().splitlines()
-    assert lines[0] == "exit code 0"
-    assert await gone(int(lines[1]))
+    assert lines[1] == "(left in the background, and ended: sleep 300)"
+    assert await gone(int(lines[2]))
 
 
 async def test_nothing_runs_where_a_link_took_the_place_of_the_folder(tmp_path: Path) -> None:
@@ -175,7 +182,7 @@ async def test_the_same_under_the_qt_loop(qapp: object, tmp_path: Path) -> None:
     box = make_toolbox(tmp_path)
     (tmp_path / "a.txt").write_text("needle\n")
     result = await box.run(call_of("run_command", command="echo hi; exit 4"))
-    assert (result.content, result.exit_code) == (b"exit code 4\nhi\n", 4)
+    assert (result.content, result.exit_code) == (b"exit code 4 (not sandboxed)\nhi\n", 4)
     late = await box.run(call_of("run_command", command="sleep 300", timeout_s=1))
     assert late.exit_code is None
     assert b"a.txt" in (await box.run(call_of("search_text", pattern="needle"))).content
@@ -207,3 +214,97 @@ def state_of(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+async def test_output_is_heard_while_it_comes(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go")
+    heard = Heard()
+    command = "printf 'h\\303\\244lf'; read x < go; echo ' way'"
+    work = make_toolbox(tmp_path).run(call_of("run_command", command=command), heard)
+    task = asyncio.get_running_loop().create_task(work)
+    await heard.until("hälf")
+    assert not task.done()
+    await asyncio.to_thread((tmp_path / "go").write_text, "on\n")
+    assert (await task).content.endswith("hälf way\n".encode())
+    assert heard.text == "hälf way\n"
+
+
+async def test_of_a_flood_only_the_newest_is_told(tmp_path: Path) -> None:
+    heard = Heard()
+    command = ["/bin/sh", "-c", "head -c 30000000 /dev/zero | tr '\\0' x; echo end"]
+    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, told=heard)
+    assert len(ran.output) == 30_000_004
+    assert heard.text.endswith("xend\n")
+    assert max(len(text) for text in heard.pieces) <= 16 * 1024
+
+
+async def test_a_stopped_command_answers_with_what_it_has(tmp_path: Path) -> None:
+    heard = Heard()
+    work = make_toolbox(tmp_path).run(call_of("run_command", command="echo begun; sleep 300"), heard)
+    task = asyncio.get_running_loop().create_task(work)
+    await heard.until("begun")
+    task.cancel(STOPPED)
+    result = await task
+    assert result.content.decode().splitlines() == [
+        "no exit code: the user stopped it and all it had started; this is its output until then"
+        " (not sandboxed)",
+        "begun",
+    ]
+    assert (result.ok, result.exit_code) == (False, None)
+
+
+async def test_too_much_output_is_whole_in_a_file(tmp_path: Path) -> None:
+    aside = tmp_path / "aside.txt"
+    command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
+    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, aside=aside)
+    assert ran.dropped == 9_000_012 - 2 * 1024 * 1024
+    assert (ran.aside, ran.aside_whole) == (9_000_012, True)
+    assert aside.read_bytes() == b"first\n" + b"x" * 9_000_000 + b"\nlast\n"
+
+
+async def test_output_that_was_kept_leaves_no_file(tmp_path: Path) -> None:
+    aside = tmp_path / "aside.txt"
+    command = ["/bin/sh", "-c", "head -c 1500000 /dev/zero"]
+    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, aside=aside)
+    assert (len(ran.output), ran.aside, aside.exists()) == (1_500_000, 0, False)
+
+
+async def test_a_disk_that_takes_no_more_is_said(tmp_path: Path) -> None:
+    command = ["/bin/sh", "-c", "head -c 9000000 /dev/zero"]
+    launch = Launch(command, str(tmp_path), os.environ)
+    ran = await run_process(launch, 60, 2 * 1024 * 1024, aside=tmp_path / "missing" / "aside.txt")
+    assert (ran.exit_code, ran.aside, ran.aside_whole) == (0, 0, False)
+    assert "could not be kept" in said(ran, 60, "not sandboxed", "aside.txt")
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        ("kill -SEGV $$", "exit code -11, ended by SIGSEGV (not sandboxed)"),
+        ("sh -c 'kill -TERM $$'; exit $?", "exit code 143, as after SIGTERM (not sandboxed)"),
+        ("exit 200", "exit code 200 (not sandboxed)"),
+    ],
+)
+async def test_signals_are_named(tmp_path: Path, command: str, end: str) -> None:
+    result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
+    assert result.content.decode().splitlines()[0] == end
+
+
+async def test_it_runs_in_the_folder_asked_for_and_never_outside(tmp_path: Path) -> None:
+    (tmp_path / "work" / "sub").mkdir(parents=True)
+    (tmp_path / "work" / "out").symlink_to(tmp_path)
+    box = make_toolbox(tmp_path / "work")
+    result = await box.run(call_of("run_command", command="pwd", folder="sub"))
+    assert result.content.decode().splitlines()[1] == str(tmp_path / "work" / "sub")
+    for folder in ("..", "out", "/etc", "sub/../.."):
+        with pytest.raises(ToolError, match="was refused"):
+            await box.run(call_of("run_command", command="touch made", folder=folder))
+    assert sorted(os.listdir(tmp_path)) == ["work"]
+    assert sorted(os.listdir(tmp_path / "work")) == ["out", "sub"]
+
+
+async def test_what_left_its_group_is_ended_too(tmp_path: Path) -> None:
+    command = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & while ! test -s pid; do :; done"
+    result = await make_toolbox(tmp_path).run(call_of("run_command", command=command))
+    assert b"(left in the background, and ended: sleep 300)" in result.content
+    assert await gone(int((tmp_path / "pid").read_text()))

@@ -278,9 +278,9 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
 
 
 def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([ApprovalRow("p", "call", "bash", "Run it", "rm -rf \u202ex", "bash: rm *")])
-    decided: list[tuple[str, str]] = []
-    view.approval_decided.connect(lambda call, how: decided.append((call, how)))
+    view.board.model.reset([ApprovalRow("p", "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))])
+    decided: list[tuple[str, str, int]] = []
+    view.approval_decided.connect(lambda *answer: decided.append(answer))
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "p")
@@ -288,12 +288,33 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
         QTest.keyClick(widget, Qt.Key.Key_Return)
         QTest.keyClick(widget, Qt.Key.Key_Tab)
     assert decided == []
-    for name in ("once", "always", "deny"):
+    answers = ("once", "session", "always", "deny", "words", "never")
+    for name in answers:
         _click(qtbot, view, "p", f"decide:{name}")
-    assert decided == [("call", "once"), ("call", "always"), ("call", "deny")]
+    assert decided == [("call", name, 0) for name in answers]
     words = "\n".join(text.text() for text in widget.sheet.texts)  # type: ignore[union-attr]  # it is shown
     assert "\\u202e" in words
     assert "bash: rm *" in words
+
+
+def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
+    offers = ("Run: git log -3", "Run commands like: git log *, in the sandbox")
+    row = ApprovalRow("p", "call", "run_command", "Run it", "git log -3", offers, "command", confined=True)
+    view.board.model.reset([row])
+    decided: list[tuple[str, str, int]] = []
+    view.approval_decided.connect(lambda *answer: decided.append(answer))
+    _click(qtbot, view, "p", "offer:1")
+    _click(qtbot, view, "p", "decide:always")
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    widget = _widget(view, "p")
+    assert widget.focused_hot == "offer:0"
+    QTest.keyClick(widget, Qt.Key.Key_Space)
+    for _ in range(4):
+        QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Tab)
+    assert _widget(view, "p").focused_hot == "decide:always"
+    QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
+    assert decided == [("call", "always", 1), ("call", "always", 0)]
 
 
 def test_actions_name_their_row(qtbot: QtBot, view: ChatView) -> None:

@@ -448,7 +448,7 @@ def test_policy_shares_are_typed_as_percent(text: str, fault: str) -> None:
 
 def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.show_page("permissions")
-    dialog.permissions.show_rules("helix", [PermissionRow("r1", "run_command: pytest *", "12 Nov", "")])
+    dialog.permissions.show_rules("helix", [PermissionRow("r1", "run_command: pytest *", "Saved 12 Nov")])
     qtbot.waitUntil(lambda: "run_command: pytest *" in words(dialog))
 
     with qtbot.waitSignal(dialog.permissions.revoke_requested) as revoked:

@@ -123,3 +123,83 @@ async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication,
         press(bar, "Cancel")
         await until(lambda: ended == [None], "the end")
         assert not bar.job_ids()
+
+
+async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        rig.window.commands.back_up.trigger()
+        await until(lambda: "There is nothing to back up." in rig.banners(), "the refusal")
+        await rig.open_folder("first")
+        await rig.say("Hello")
+        await rig.open_folder("second")
+        await rig.say("Hello again")
+        place = tmp_path / "backups"
+        place.mkdir()
+        rig.window.commands.back_up.trigger()
+        await pick(rig, place)
+        await until(lambda: "2 workspaces were backed up" in rig.banners(), "the notice")
+        assert "verified" in rig.banners()
+        assert len(list(place.glob("*.helix"))) == 2
+        assert not rig.window.jobs.job_ids()
+
+        broken = await rig.open_folder("third")
+        await rig.say("Hello once more")
+        await rig.opened.desk.close_room(broken)
+        (rig.opened.desk.registry.store_folder(broken) / "format").write_text("nothing")
+        (rig.opened.desk.registry.store_folder(broken) / "db" / "CURRENT").write_text("nothing")
+        rig.window.commands.back_up.trigger()
+        await pick(rig, place)
+        await until(lambda: "2 of 3 workspaces were backed up" in rig.banners(), "the notice")
+        assert "third: The workspace" in rig.banners()
+        assert len(list(place.glob("*.helix"))) == 4
+
+
+async def test_a_backup_that_is_cancelled_says_how_far_it_came(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first")
+        await rig.say("Hello")
+        carrier = rig.opened.desk.carrier
+
+        async def never(*_: object) -> None:
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(carrier, "back_up", never)
+        rig.window.commands.back_up.trigger()
+        await pick(rig, tmp_path)
+        await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
+        press(rig.window.jobs, "Cancel")
+        await until(lambda: "cancelled. 0 of 1 workspace was backed up." in rig.banners(), "the notice")
+
+
+async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        carrying = rig.window.findChild(Carrying)
+        assert carrying is not None
+        ended: list[object] = []
+        told, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def mend(tell: Progress) -> str:
+            on.set()
+            await told.wait()
+            tell(1, 2)
+            await go_on.wait()
+            return "mended"
+
+        async def run() -> None:
+            ended.append(await carrying.watch("project is being mended", mend))
+
+        rig.front.intents.start(run(), "a mending")
+        await until(on.is_set, "the work")
+        bar = rig.window.jobs
+        assert not bar.job_ids()
+        told.set()
+        await until(lambda: any("50 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "50 %")
+        with pytest.raises(AssertionError, match="no button"):
+            press(bar, "Cancel")
+        go_on.set()
+        await until(lambda: ended == ["mended"], "the end")
+        assert not bar.job_ids()

@@ -157,7 +157,7 @@ async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_cl
         press(page.editor.footer, "Use here")
         await until(lambda: rig.talk.model.label == "ollama/qwen3:8b", "the loaded model in use")
         assert rig.talk.model.window == 32_768
-        info = rig.opened.desk.settings.find("ollama/idle:latest", rig.opened.desk.catalogue)[1]
+        info = rig.opened.desk.settings.find("ollama/idle:latest", rig.opened.desk.models.catalogue)[1]
         assert info.window == 4_096
 
     async with opened_window(qapp, tmp_path) as rig:  # what the server said is kept

@@ -14,7 +14,7 @@ from helix_desktop.agent.toolset import Toolset
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.message import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.tool import ApprovalAsk, ToolResult
+from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
 from helix_desktop.store.memory import MemoryStore
 from tests.support.agent_rig import PROMPTS, Rules, SteppedClock
 from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn, said
@@ -35,7 +35,7 @@ class Named:
         """Nothing is asked."""
         return None
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
         """The source's mark and the tool's name."""
         return ToolResult(f"{self.mark} ran {call.name}".encode())
 

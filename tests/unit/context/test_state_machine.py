@@ -42,6 +42,12 @@ class Working(RuleBasedStateMachine):
         self.maker.user(text, attached)
 
     @precondition(lambda self: self.busy)
+    @rule(text=WORDS)
+    def steer(self, text: str) -> None:
+        """The person steers the turn that runs."""
+        self.maker.steer(text)
+
+    @precondition(lambda self: self.busy)
     @rule(text=WORDS, calls=st.integers(0, 4))
     def step(self, text: str, calls: int) -> None:
         """The model answers."""

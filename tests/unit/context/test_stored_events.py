@@ -9,9 +9,10 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from helix_desktop.context.event import Event, Recorded, Undone, digests_in
+from helix_desktop.context.event import ApprovalGiven, Event, Recorded, Undone, digests_in
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.spending import Budget
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, project
 
@@ -122,6 +123,43 @@ def test_images_come_back_and_what_stands_for_them() -> None:
     assert [(one.digest, one.tokens) for one in said.images] == [("f" * 64, 933)]
     named = {digest for one in log for digest in digests_in(one.event)}
     assert named == {"f" * 64, "9" * 64}
+
+
+def test_what_was_approved_and_in_which_mode_comes_back() -> None:
+    """The mode is the session's, its note stands before the person's words, answers keep their words."""
+    log = [read(row) for row in FILES["v6-approvals"]]
+    transcript = Transcript(log)
+    assert (transcript.mode, transcript.told_mode) == ("plan", "plan")
+    frame = Frame(ModelInfo("openai", "gpt"), "You are an agent.")
+    said = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
+    assert said == "[Mode: plan] Only read and search from now on.\n\nRemove the old parser."
+    given = [one.event for one in log if isinstance(one.event, ApprovalGiven)]
+    assert [(one.decision, one.mode, one.words, one.saved) for one in given] == [
+        ("deny", "plan", "", ""),
+        ("session", "", "", "Run: make test"),
+        ("deny", "", "Not to main.", "Never: run: git push"),
+    ]
+
+
+def test_subagents_steering_and_what_was_spent_come_back() -> None:
+    """A subagent's own terms, what waits in which order, which call began a subagent, and every cost."""
+    log = [read(row) for row in FILES["v6-delegating"]]
+    assert Transcript(log[:8]).subagents == {"call_1": "fedcba9876543210fedcba9876543210"}
+    transcript = Transcript(log)
+    assert (transcript.answering, transcript.own_policy) == (
+        "fast",
+        msgspec.structs.replace(PROFILES["lean"], protect_steps=4),
+    )
+    assert [(seq, one.text, one.steer) for seq, one in transcript.queued.items()] == [
+        (6, "And go out", True),
+        (5, "Then mend them", False),
+    ]
+    assert transcript.turns == 1, "a message that steered a turn began none"
+    assert (transcript.budget, transcript.neared) == (Budget(50_000, 2.5), Budget(50_000, 2.5))
+    assert transcript.spent.tokens == 1_100 + 200 + 300 + 5_000 + 6_000 + 7_000 + 8_000
+    assert transcript.spent.cost == pytest.approx(0.0035 + 0.0005 + 0.001 + 0.02 + 0.03 + 0.04 + 0.05)
+    named = {digest for one in log for digest in digests_in(one.event)}
+    assert named == {"a" * 64, "b" * 64, "c" * 64}
 
 
 def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:

@@ -14,6 +14,7 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.image import Image, image_of
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.providers.openai_chat_answer import Assembly
+from helix_desktop.providers.openai_chat_form import Form
 from helix_desktop.providers.openai_chat_request import DIALECT, request_body
 from tests.support.pictures import png
 
@@ -72,7 +73,7 @@ def test_images_stand_where_the_dialect_takes_them() -> None:
         Message("user", "Go on."),
     )
     request = Request(messages, pictures={mine.digest: mine_bytes, read.digest: read_bytes})
-    body = json.loads(request_body(INFO, request, ask_usage=False))
+    body = json.loads(request_body(INFO, request, Form(asks_usage=False)))
     said, _, first, second, beside, last = body["messages"]
     assert said["content"][0] == {"type": "text", "text": "Look.\n\n[Image: a.png]"}
     assert _bytes_of(said["content"][1]) == mine_bytes
@@ -91,7 +92,7 @@ def _bytes_of(part: dict[str, Any]) -> bytes:
 
 
 def messages_of(*messages: Message) -> list[dict[str, Any]]:
-    body = json.loads(request_body(INFO, Request(messages), ask_usage=True))
+    body = json.loads(request_body(INFO, Request(messages)))
     found: list[dict[str, Any]] = body["messages"]
     return found
 
@@ -126,21 +127,21 @@ def lint(body: dict[str, Any]) -> None:
 @given(conversations())
 def test_every_request_is_in_order_and_shape(messages: tuple[Message, ...]) -> None:
     tools = (ToolSpec("read_file", "Reads.", {"type": "object"}),)
-    raw = request_body(INFO, Request(messages, tools), ask_usage=True)
+    raw = request_body(INFO, Request(messages, tools))
     lint(json.loads(raw))
-    assert raw == request_body(INFO, Request(messages, tools), ask_usage=True)
+    assert raw == request_body(INFO, Request(messages, tools))
 
 
 @given(conversations(), TEXT)
 def test_earlier_messages_keep_their_bytes_when_more_follow(messages: tuple[Message, ...], more: str) -> None:
-    raw = request_body(INFO, Request(messages), ask_usage=False)
-    longer = request_body(INFO, Request((*messages, Message("user", more))), ask_usage=False)
+    raw = request_body(INFO, Request(messages), Form(asks_usage=False))
+    longer = request_body(INFO, Request((*messages, Message("user", more))), Form(asks_usage=False))
     prefix = raw[: raw.rindex(b'],"stream"')]
     assert longer.startswith(prefix)
 
 
 def test_without_tools_or_usage_the_fields_are_absent() -> None:
-    body = json.loads(request_body(INFO, Request((Message("user", "x"),)), ask_usage=False))
+    body = json.loads(request_body(INFO, Request((Message("user", "x"),)), Form(asks_usage=False)))
     assert set(body) == {"model", "messages", "stream"}
 
 

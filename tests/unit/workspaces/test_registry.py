@@ -14,6 +14,7 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.permission import covers
 from helix_desktop.context.tool import ANY, ApprovalAsk, Rule
+from helix_desktop.workspaces.acting import acting_in
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -93,9 +94,47 @@ def test_two_workspaces_never_share_a_folder(tmp_path: Path, project: Path) -> N
         registry.relocate(other.id, project)
 
 
+def test_a_folder_is_trusted_when_the_person_says_so(tmp_path: Path, project: Path) -> None:
+    registry = registry_at(tmp_path)
+    record = registry.add(project)
+    assert not record.trusted
+    assert registry.add(project, trusted=True).trusted
+    assert registry.add(project).trusted, "adding it again takes no trust away"
+    registry.remove(record.id)
+    assert registry_at(tmp_path).add(project).trusted
+    (tmp_path / "elsewhere").mkdir()
+    assert not registry.relocate(record.id, tmp_path / "elsewhere").trusted
+    assert not registry_at(tmp_path).get(record.id).trusted
+
+
+def test_a_workspace_from_before_there_was_trust_is_trusted(tmp_path: Path, project: Path) -> None:
+    registry = registry_at(tmp_path)
+    record = registry.add(project)
+    file = registry.place(record.id) / "workspace.toml"
+    lines = [one for one in file.read_text(encoding="utf-8").splitlines() if not one.startswith("trusted")]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert registry_at(tmp_path).get(record.id).trusted
+
+
+def test_what_could_act_is_named_and_not_opened(project: Path) -> None:
+    assert acting_in(project) == ()
+    (project / ".git" / "hooks").mkdir(parents=True)
+    for name in ("pre-commit", "pre-push.sample"):
+        (project / ".git" / "hooks" / name).write_text("exit 1", encoding="utf-8")
+    os.mkfifo(project / "Makefile")  # would hold up whoever opens it
+    (project / ".envrc").symlink_to("nowhere")
+    assert [(one.path, one.does) for one in acting_in(project)] == [
+        (".git/hooks", "programs that git runs: pre-commit"),
+        (".envrc", "sets the environment of every shell that enters the folder"),
+        ("Makefile", "commands that `make` runs"),
+    ]
+    assert acting_in(project / "nowhere") == ()
+
+
 def test_a_sample_may_run_commands_for_its_script_only(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     record = add_sample(registry, tmp_path / "samples", "pagemill")
+    assert record.trusted
     by_script = SavedRules(registry, record.id, lambda: True)
     by_model = SavedRules(registry, record.id, lambda: False)
     assert any(covers(rule, ASK) for rule in by_script.rules())
@@ -113,5 +152,5 @@ def test_a_sample_that_moves_leaves_its_rules_behind(tmp_path: Path, project: Pa
 def test_a_folder_that_was_there_before_the_sample_gets_no_rules(tmp_path: Path) -> None:
     (tmp_path / "samples" / "pagemill").mkdir(parents=True)
     record = add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
-    assert record.rules == ()
+    assert (record.rules, record.trusted) == ((), False)
     assert list((tmp_path / "samples").iterdir()) == [tmp_path / "samples" / "pagemill"]

@@ -1,0 +1,95 @@
+"""Spending: what model calls take, in tokens and in US dollars, and how much of it a session may have."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    Event,
+    FormChosen,
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ToolAnswered,
+)
+from helix_desktop.context.message import ModelInfo, Usage
+
+NEAR = 0.8  # of a budget: from here on it is told
+_MILLION = 1_000_000
+
+
+class Spending(msgspec.Struct, frozen=True):
+    """Tokens in and out, and US dollars as far as prices are known."""
+
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Spending) -> Spending:
+        """Both together."""
+        return Spending(self.tokens + other.tokens, self.cost + other.cost)
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """What may be spent: tokens in and out, US dollars; 0: as much as it takes."""
+
+    tokens: int = 0
+    cost: float = 0.0
+
+    def share(self, spent: Spending) -> float:
+        """How much of it is spent, 1.0 being all; of two limits the nearer counts, without any it is 0."""
+        tokens = spent.tokens / self.tokens if self.tokens else 0.0
+        return max(tokens, spent.cost / self.cost if self.cost else 0.0)
+
+    def text(self, spent: Spending) -> str:
+        """What is spent of it, for people: "8,200 of 10,000 tokens, $0.41 of $2.00"."""
+        parts = [f"{spent.tokens:,} of {self.tokens:,} tokens"] if self.tokens else []
+        parts += [f"{dollars(spent.cost)} of {dollars(self.cost)}"] if self.cost else []
+        return ", ".join(parts)
+
+
+def dollars(amount: float) -> str:
+    """US dollars as people write them: $12.30, and below ten cents as exact as it takes: $0.0042."""
+    if 0 < amount < 0.0001:  # noqa: PLR2004 - a figure of zeros says nothing
+        return "< $0.0001"
+    return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"  # noqa: PLR2004 - ten cents
+
+
+def price_of(info: ModelInfo, usage: Usage) -> float:
+    """The US dollars of a call; cached input without a price of its own costs what other input does."""
+    cached = min(usage.cached, usage.input)
+    price = (usage.input - cached) * info.price_in + cached * (info.price_cached or info.price_in)
+    return (price + usage.output * info.price_out) / _MILLION
+
+
+def step_cost(info: ModelInfo, spoke: AssistantSpoke) -> float:
+    """The US dollars of a step: of its usage as reported, or as we count it."""
+    usage = spoke.usage
+    if usage is None or usage.input <= 0:
+        usage = Usage(spoke.estimate, spoke.tokens)
+    return price_of(info, usage)
+
+
+def tokens_in(spoke: AssistantSpoke) -> int:
+    """Tokens of a step, in and out: as the provider reported them, or as we count them."""
+    usage = spoke.usage
+    if usage is not None and usage.input > 0:  # some local servers report zeros
+        return usage.input + usage.output
+    return spoke.estimate + spoke.tokens
+
+
+def spent_in(event: Event) -> Spending:
+    """What the model calls behind an event took; those of a subagent count in its own session."""
+    match event:
+        case AssistantSpoke(cost=cost):
+            return Spending(tokens_in(event), cost)
+        case ToolAnswered(intake_tokens=tokens, intake_cost=cost):
+            return Spending(tokens, cost)
+        case FormChosen(intake_tokens=tokens, intake_cost=cost):
+            return Spending(tokens, cost)
+        case HandoverMade(spent=tokens, cost=cost) | HandoverFailed(spent=tokens, cost=cost):
+            return Spending(tokens, cost)
+        case ObservationsMade(spent=tokens, cost=cost) | ObservationsFailed(spent=tokens, cost=cost):
+            return Spending(tokens, cost)
+    return Spending()

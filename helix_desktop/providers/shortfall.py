@@ -1,0 +1,45 @@
+"""Answers that are none: what a person is told, in every dialect alike."""
+
+from __future__ import annotations
+
+from helix_desktop.context.errors import ModelNonsense, ModelRefused
+from helix_desktop.context.message import Stop
+
+
+def nothing_sent(provider: str, lacking: str) -> ModelNonsense:
+    """A reply without an answer in it; `lacking` names what should be there."""
+    return ModelNonsense(
+        f"{provider} sent no answer.",
+        f"Its reply holds no {lacking}.",
+        "Check that the base URL is that of a chat model, and the dialect.",
+    )
+
+
+def unnamed_call(provider: str) -> ModelNonsense:
+    """A tool call without a tool's name."""
+    return ModelNonsense(
+        f"{provider} called a tool without naming it.",
+        "The model or its server cannot call tools properly.",
+        "Send the message again, or choose another model.",
+    )
+
+
+def empty_answer(provider: str, stop: Stop, why: str = "") -> ModelNonsense | ModelRefused:
+    """An answer that ended without text and without a call; `why` are the provider's own words."""
+    if stop == "filter":
+        return ModelRefused(
+            f"{provider} held the answer back.",
+            why or "Its content filter stopped it before the first word.",
+            "Say it differently, or choose another model.",
+        )
+    if stop == "length":
+        return ModelNonsense(
+            f"{provider} gave no answer.",
+            "The room for the answer was used up before its first word.",
+            "Raise the limit of output tokens at the server, or choose a model with a larger window.",
+        )
+    return ModelNonsense(
+        f"{provider} gave an empty answer.",
+        "It ended without any text and without calling a tool.",
+        "Send the message again. If it stays empty, check the window that the server gives this model.",
+    )

@@ -1,0 +1,209 @@
+"""How a question to the person looks: what exactly, which rule an answer would save, and the answers."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
+
+from helix_desktop.ui.chat.card_sheets import paragraph
+from helix_desktop.ui.chat.look import BODY, MEDIUM, SEMIBOLD, SMALL, UI
+from helix_desktop.ui.chat.paint import (
+    BUTTON_HEIGHT,
+    CHIP_HEIGHT,
+    ButtonStyle,
+    ChipStyle,
+    Hot,
+    Paint,
+    box,
+    button,
+    button_width,
+    chip,
+    chip_width,
+    icon,
+    line_of_text,
+)
+from helix_desktop.ui.chat.plain import reveal
+from helix_desktop.ui.chat.rows import OFFER, ApprovalRow
+from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
+
+_PAD = 16.0
+_MARK = 22.0  # of an offer, with the gap behind it
+_LINES = (
+    (("once", "Allow once"), ("session", "For this session"), ("always", "Always in this workspace")),
+    (("deny", "Deny"), ("words", "Deny, and say why…"), ("never", "Never in this workspace")),
+)
+_MOST_DETAIL_LINES = 60
+_ONE_RULE = "“Session”, “Always” and “Never” save this rule:"
+_CHOICE = "“Session”, “Always” and “Never” save the rule chosen here:"
+
+
+class ApprovalSheet(Sheet):
+    """Asks the person, and says what each answer would save. Enter decides nothing."""
+
+    def __init__(self, row: ApprovalRow, setting: Setting, studio: Studio) -> None:
+        super().__init__(row, setting, studio)
+        self._approval = row
+        theme, writer = self.look.theme, studio.writer
+        self._summary = paragraph(reveal(row.summary), studio, theme.text, BODY)
+        self._detail = writer.plain(self._shown_detail(), mono=True)
+        self._offers = [writer.plain(reveal(offer), mono=True, size=SMALL) for offer in row.offers]
+        self._because = [paragraph(f"A rule says: {reveal(row.because)}.", studio, theme.muted, UI)]
+        self._because = self._because if row.because else []
+        self._color_diff()
+        self.texts = [self._summary, *self._because, self._detail, *self._offers]
+        self._well = QRectF()
+        self._label = QRectF()
+        self._marks: list[QRectF] = []
+
+    @property
+    def _chosen(self) -> int:
+        """Which of the offers a longer answer would save."""
+        group = f"{OFFER}:"
+        named = next((one for one in self.setting.opened if one.startswith(group)), f"{group}0")
+        return min(int(named.removeprefix(group)), len(self._offers) - 1)
+
+    def _shown_detail(self) -> str:
+        lines = reveal(self._approval.detail).rstrip("\n").split("\n")
+        if len(lines) > _MOST_DETAIL_LINES and "detail" not in self.setting.opened:
+            return "\n".join(lines[:_MOST_DETAIL_LINES])
+        return "\n".join(lines)
+
+    def _hidden(self) -> int:
+        lines = self._approval.detail.rstrip("\n").count("\n") + 1
+        return 0 if "detail" in self.setting.opened else max(0, lines - _MOST_DETAIL_LINES)
+
+    def _color_diff(self) -> None:
+        lines = self._approval.detail.split("\n")
+        if not any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
+            return
+        theme = self.look.theme
+        block = self._detail.document.begin()
+        while block.isValid():
+            sign = block.text()[:1]
+            if sign in ("+", "-"):
+                form = QTextCharFormat()
+                form.setForeground(self.look.color(theme.ok if sign == "+" else theme.error))
+                cursor = QTextCursor(block)
+                cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+                cursor.setPosition(block.position())
+                cursor.setPosition(block.position() + block.length() - 1, QTextCursor.MoveMode.KeepAnchor)
+                cursor.mergeCharFormat(form)
+            block = block.next()
+
+    def _arrange(self, width: float) -> float:
+        look, pad = self.look, self.look.px(_PAD)
+        inner = width - 2 * pad
+        self.hots = []
+        y = look.px(44)
+        for text in (self._summary, *self._because):
+            text.x, text.y = pad, y
+            y += text.layout(inner) + look.px(6)
+        y = self._arrange_detail(y + look.px(4), inner)
+        self._label = QRectF(pad, y, inner, look.px(18))
+        y = self._arrange_offers(y + look.px(22), inner)
+        for line in _LINES:
+            y = self._arrange_buttons(line, y, width) + look.px(8)
+        return y + look.px(7)
+
+    def _arrange_detail(self, y: float, inner: float) -> float:
+        look, pad = self.look, self.look.px(_PAD)
+        tall = self._detail.layout(inner - look.px(24)) + look.px(18)
+        self._detail.x, self._detail.y = pad + look.px(12), y + look.px(9)
+        if self._hidden():
+            rect = QRectF(pad + 6, y + tall - 8, look.px(200), look.px(26))
+            self.hots.append(Hot("open:detail", f"Show {self._hidden():,} more lines", rect, radius=6))
+            tall += look.px(24)
+        self._well = QRectF(pad, y, inner, tall)
+        return self._well.bottom() + look.px(12)
+
+    def _arrange_offers(self, y: float, inner: float) -> float:
+        look, pad = self.look, self.look.px(_PAD)
+        several = len(self._offers) > 1
+        self._marks = []
+        for number, text in enumerate(self._offers):
+            text.x, text.y = pad + (look.px(_MARK) if several else 0), y
+            tall = text.layout(inner - (look.px(_MARK) if several else 0))
+            if several:
+                side = look.px(13)
+                self._marks.append(QRectF(pad + 1, y + look.px(2), side, side))
+                place = QRectF(pad - 4, y - look.px(3), inner + 8, tall + look.px(6))
+                spoken = "chosen" if number == self._chosen else "not chosen"
+                label = f"Rule: {self._approval.offers[number]}, {spoken}"
+                self.hots.append(Hot(f"{OFFER}:{number}", label, place, radius=6))
+            y += tall + look.px(7)
+        return y + look.px(7)
+
+    def _arrange_buttons(self, line: tuple[tuple[str, str], ...], y: float, width: float) -> float:
+        look = self.look
+        x, tall = look.px(_PAD), look.px(BUTTON_HEIGHT)
+        for name, label in line:
+            wide = button_width(look, label)
+            if x + wide > width - look.px(_PAD) and x > look.px(_PAD):
+                x, y = look.px(_PAD), y + tall + look.px(8)
+            self.hots.append(Hot(f"decide:{name}", label, QRectF(x, y, wide, tall), enter=False, radius=8))
+            x += wide + look.px(8)
+        return y + tall
+
+    def _paint(self, painter: QPainter, paint: Paint) -> None:
+        look, theme = self.look, self.look.theme
+        card = QRectF(0, 0, self.width, self.height)
+        box(painter, card, look.color(theme.surface), look.color(theme.warn), 12)
+        self._paint_head(painter)
+        box(painter, self._well, look.color(theme.code_surface), look.color(theme.border), 8)
+        words = _CHOICE if self._marks else _ONE_RULE
+        line_of_text(painter, look, self._label, words, look.font(SMALL), theme.faint)
+        for number, mark in enumerate(self._marks):
+            self._paint_mark(painter, mark, number == self._chosen)
+        for text in self.texts:
+            text.paint(painter, paint.clip, paint.marks_of(text))
+        for hot in self.hots:
+            self._paint_hot(painter, hot, paint)
+
+    def _paint_head(self, painter: QPainter) -> None:
+        look, theme = self.look, self.look.theme
+        pad, side = look.px(_PAD), look.px(17)
+        line = QRectF(pad + side + 9, look.px(12), self.width - 2 * pad - side - 9, look.px(24))
+        icon(painter, look, "shield-alert", theme.warn, QRectF(pad, line.center().y() - side / 2, side, side))
+        right = line.right()
+        for words, style in reversed(self._chips()):
+            wide = chip_width(look, words, style)
+            place = QRectF(
+                right - wide, line.center().y() - look.px(CHIP_HEIGHT) / 2, wide, look.px(CHIP_HEIGHT)
+            )
+            chip(painter, look, place, words, style)
+            right = place.x() - look.px(6)
+        line.setRight(right - look.px(4))
+        title = f"{self._approval.tool} needs your approval"
+        line_of_text(painter, look, line, title, look.font(UI, SEMIBOLD), theme.warn)
+
+    def _chips(self) -> list[tuple[str, ChipStyle]]:
+        theme, row = self.look.theme, self._approval
+        chips = []
+        if row.place:
+            chips.append((row.place, ChipStyle(theme.muted, theme.raised, theme.border)))
+        if row.confined:
+            chips.append(("In the sandbox", ChipStyle(theme.ok, theme.ok_soft, "", "shield-check")))
+        elif row.kind == "command":
+            chips.append(("Not in a sandbox", ChipStyle(theme.warn, theme.warn_soft, "", "shield-alert")))
+        return chips
+
+    def _paint_mark(self, painter: QPainter, mark: QRectF, chosen: bool) -> None:
+        theme, look = self.look.theme, self.look
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(look.color(theme.accent if chosen else theme.border_strong), 1.5))
+        painter.drawEllipse(mark)
+        if chosen:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(look.color(theme.accent))
+            inset = mark.width() * 0.27
+            painter.drawEllipse(mark.adjusted(inset, inset, -inset, -inset))
+
+    def _paint_hot(self, painter: QPainter, hot: Hot, paint: Paint) -> None:
+        look, theme = self.look, self.look.theme
+        kind, _, name = hot.name.partition(":")
+        if kind == "open":
+            rect = hot.rect.adjusted(6, 0, 0, 0)
+            line_of_text(painter, look, rect, hot.label, look.font(SMALL, MEDIUM), theme.accent_text)
+        elif kind == "decide":
+            style: ButtonStyle = "danger" if name in ("deny", "words", "never") else "outline"
+            button(painter, look, hot, paint, style)

@@ -1,0 +1,133 @@
+"""Peers: programs of others that the optional tests speak to, in environments of their own in build/peers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from environment import SetupFailed, call, clean_environ, say
+
+LOCK = Path("packaging", "requirements-peers.txt")
+NODE = Path("packaging", "peers")
+"""Where package.json and its lock stand."""
+
+_ADDRESSES = ("resolved", "funding")
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The peers of a checkout. What cannot be installed is told, and its tests skip."""
+
+    root: Path
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that has the peers of PyPI."""
+        return self._place / "python" / "bin" / "python"
+
+    @property
+    def node(self) -> Path:
+        """The folder whose node_modules hold the peers of npm."""
+        return self._place / "node"
+
+    def ensure(self) -> None:
+        """Install what the locks name and is not there yet. Raises SetupFailed without a place for it."""
+        self._place.mkdir(parents=True, exist_ok=True)
+        python_lock, node_lock = self.root / LOCK, self.root / NODE / "package-lock.json"
+        if not self._is_stamped("python", python_lock) and self._install_python(python_lock):
+            self._stamp("python", python_lock)
+        if not self._is_stamped("node", node_lock) and self._install_node():
+            self._stamp("node", node_lock)
+
+    @property
+    def _place(self) -> Path:
+        return self.root / "build" / "peers"
+
+    def _is_stamped(self, name: str, lock: Path) -> bool:
+        stamp = self._place / f"{name}.stamp"
+        return stamp.is_file() and stamp.read_text(encoding="utf-8") == _wanted(lock)
+
+    def _stamp(self, name: str, lock: Path) -> None:
+        (self._place / f"{name}.stamp").write_text(_wanted(lock), encoding="utf-8")
+
+    def _install_python(self, lock: Path) -> bool:
+        say(f"installing the peers from {LOCK} (a minute the first time)")
+        if not self.python.exists() or call(str(self.python), "-c", "import pip"):
+            base = str(Path(sys.executable).resolve())
+            if call(base, "-m", "venv", "--clear", str(self._place / "python")):
+                raise SetupFailed(f"could not create {self._place} (see above). Free some disk space.")
+        pip = (
+            str(self.python),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-input",
+        )
+        exact = ("--require-hashes", "--only-binary", ":all:", "--no-deps", "-r")
+        if not call(*pip, *exact, str(lock)):
+            return True
+        # One that has no wheel for this machine must not cost the others.
+        say("not all peers can be installed; trying them one by one")
+        lacking = [name for name, one in self._pieces(lock) if _quietly(*pip, "--retries", "0", *exact, one)]
+        say(f"without {', '.join(lacking)}: the tests that need them are skipped")
+        return False
+
+    def _pieces(self, lock: Path) -> Iterator[tuple[str, str]]:
+        """Each entry of a lock as a lock of its own: its name, and the file's path."""
+        alone = self._place / "one.txt"
+        text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
+        for entry in re.findall(r"^[a-z0-9].*$", text, re.MULTILINE):
+            alone.write_text(entry, encoding="utf-8")
+            yield entry.partition(" ")[0], str(alone)
+
+    def _install_node(self) -> bool:
+        npm = shutil.which("npm")
+        if npm is None:
+            say("there is no npm here: the tests against peers of Node are skipped")
+            return False
+        say(f"installing the peers from {NODE / 'package-lock.json'}")
+        self.node.mkdir(exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copyfile(self.root / NODE / name, self.node / name)
+        exact = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+        if call(npm, "--prefix", str(self.node), *exact):
+            say("npm could not install them: the tests that need them are skipped")
+            return False
+        return True
+
+
+def lock_node(root: Path) -> None:
+    """Resolve package.json of the peers into its lock, without any address. Raises SetupFailed."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SetupFailed("there is no npm here to resolve the peers of Node with. Install Node.js.")
+    folder = root / NODE
+    if call(npm, "--prefix", str(folder), "install", "--package-lock-only", "--no-audit", "--no-fund"):
+        raise SetupFailed("npm could not resolve the peers of Node (see above).")
+    lock = folder / "package-lock.json"
+    bare = _without_addresses(json.loads(lock.read_text(encoding="utf-8")))
+    lock.write_text(json.dumps(bare, indent=2) + "\n", encoding="utf-8")
+
+
+def _without_addresses(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_addresses(part) for key, part in value.items() if key not in _ADDRESSES}
+    return value
+
+
+def _wanted(lock: Path) -> str:
+    return hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
+
+
+def _quietly(*command: str) -> int:
+    return subprocess.run(command, env=clean_environ(), capture_output=True, check=False).returncode

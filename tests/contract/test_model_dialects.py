@@ -1,0 +1,61 @@
+"""A streaming model over HTTP keeps the promises of every model, in each dialect."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.providers.http import Http
+from helix_desktop.providers.retry import Retries
+from tests.support.chat_server import Call, ChatServer, Cut, Reasoning, Reply, Script, Sealed, Stream, Text
+from tests.support.model_contract import ModelContract
+from tests.support.speakers import DIALECTS, Dialect
+
+
+def answers(dialect: Dialect) -> Script:
+    """Look first, when there is a tool to look with; then speak."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        thought = (Reasoning("Let me think. "), Reasoning("So."), Sealed("seal"))
+        if request.get("tools") and dialect.person_spoke_last(request):
+            calls = (Call("list_directory", '{"path": "."}'), Call("list_directory"))
+            return Stream(*thought, Text("Let me look."), *calls)
+        return Stream(*thought, Text("A readme "), Text("and sources."))
+
+    return answer
+
+
+class Flaky:
+    """Cuts the first streams short, and answers from then on."""
+
+    def __init__(self, answer: Script) -> None:
+        self.cuts, self.answer = 2, answer
+
+    def __call__(self, request: dict[str, Any]) -> Any:
+        """Cut twice, then answer."""
+        self.cuts -= 1
+        return Stream(Text("A rea"), Cut()) if self.cuts >= 0 else self.answer(request)
+
+
+async def _no_wait(_seconds: float) -> None:
+    return
+
+
+class TestDialects(ModelContract):
+    """Against a server without faults, and one that cuts its first streams."""
+
+    @pytest.fixture(
+        params=product(DIALECTS, ("steady", "flaky")), ids=lambda pair: f"{pair[0].name}-{pair[1]}"
+    )
+    async def model(self, request: pytest.FixtureRequest) -> AsyncIterator[Model]:
+        dialect, habit = request.param
+        script = Flaky(answers(dialect)) if habit == "flaky" else answers(dialect)
+        http = Http()
+        async with ChatServer(script, wire=dialect.wire) as server:
+            yield dialect.model(server, http, Retries(sleep=_no_wait), ModelInfo("local", "small"))
+            await http.aclose()

@@ -1,0 +1,95 @@
+"""Trust and modes on the command line: nothing of a folder acts before the person says so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.event import ApprovalGiven, ModeChanged, ToolAnswered, UserSpoke
+from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
+from tests.support.cli_rig import Cli
+
+WRITE = Stream(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
+RUN = Stream(Call("run_command", '{"command": "touch ran.txt"}', id="r"))
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Commands on an empty data directory and a small project."""
+    return Cli.at(tmp_path)
+
+
+def hostile(project: Path) -> None:
+    """Files with which a cloned project would act: each holds up for ever, or tells, whoever opens it."""
+    (project / ".git" / "hooks").mkdir(parents=True)
+    (project / ".claude").mkdir()
+    for name in (
+        ".envrc",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".env",
+        "helix.toml",
+        ".git/hooks/pre-commit",
+    ):
+        os.mkfifo(project / name)
+
+
+async def test_nothing_of_a_folder_is_read_or_sent_before_it_is_trusted(cli: Cli) -> None:
+    """Neither its hooks and servers nor an address it names: it is refused (CVE-2025-59536)."""
+    hostile(cli.project)
+    async with ChatServer(in_turn(say("Hello."))) as server:
+        turn = ("run", "--workspace", "ws", "--message", "hi", "--model", "local/small")
+        (await cli(*turn, "--base-url", server.base_url, "--yes")).refused(2, "not trusted yet.", "--trust")
+        assert server.bodies == []
+        assert not list((cli.data / "workspaces").glob("*-*"))
+        told = await cli(*turn, "--base-url", server.base_url, "--trust")
+        assert (told.code, told.out.decode()) == (0, "Hello.\n")
+        again = await cli(*turn, "--base-url", server.base_url)
+        assert again.code == 0, "trust is kept"
+
+
+async def test_a_project_cannot_say_where_requests_go(cli: Cli) -> None:
+    """Its files never set an address or a key, whatever they are called (CVE-2026-21852)."""
+    async with ChatServer(in_turn(say("Leaked."))) as evil:
+        address = f'base_url = "{evil.base_url}"\nmodel = "evil/x"\n'
+        for name in ("settings.toml", "helix.toml", ".env", ".helix/settings.toml"):
+            (cli.project / name).parent.mkdir(exist_ok=True)
+            (cli.project / name).write_text(f'{address}OPENAI_BASE_URL="{evil.base_url}"\n', encoding="utf-8")
+        told = await cli.run("hi", "--json", OPENAI_BASE_URL=evil.base_url)
+        assert told.code == 0
+        assert evil.bodies == []
+
+
+async def test_plan_and_auto_on_the_command_line(cli: Cli) -> None:
+    async with ChatServer(
+        in_turn(WRITE, say("A plan."), WRITE, RUN, say("Written."), WRITE, say("Denied."))
+    ) as server:
+        plan = await cli.at_server(server.base_url, "Write.", "--mode", "plan", "--yes")
+        assert plan.code == 0, plan
+        assert not (cli.project / "new.txt").exists()
+        assert [
+            line.event.mode for line in plan.lines if isinstance(line.event, ModeChanged | UserSpoke)
+        ] == [
+            "plan",
+            "plan",
+        ]
+        (refused,) = [line.event for line in plan.lines if isinstance(line.event, ToolAnswered)]
+        assert (refused.outcome, refused.text[:30]) == ("denied", "Refused: the session is in mod")
+
+        auto = await cli.at_server(server.base_url, "Write.", "--mode", "auto", "--session", "last")
+        given = [line.event for line in auto.lines if isinstance(line.event, ApprovalGiven)]
+        assert [(one.tool, one.decision, one.mode) for one in given] == [
+            ("write_file", "once", "auto"),
+            ("run_command", "deny", ""),
+        ]
+        assert (cli.project / "new.txt").read_text(encoding="utf-8") == "made"
+        assert not (cli.project / "ran.txt").exists()
+
+
+async def test_help_says_what_trust_is(cli: Cli) -> None:
+    told = " ".join((await cli("run", "--help")).out.decode().split())
+    assert "refused with exit code 2" in told
+    assert "--trust trust the folder from now on" in told
+    assert "--mode {ask,plan,auto}" in told

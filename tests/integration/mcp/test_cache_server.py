@@ -1,0 +1,178 @@
+"""A workspace's cache behind MCP: the SDK's own client, a real store, every tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import CallToolResult, ImageContent, TextContent
+
+from helix_desktop.app.cache_sharing import GUEST, SharedCache
+from helix_desktop.app.on_demand import OnDemand
+from helix_desktop.context.content import Content
+from helix_desktop.context.message import ToolCall
+from helix_desktop.mcp.server import NAME, cache_server
+from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.tools.cache_box import cache_box
+from tests.support.pictures import png
+from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock, content
+from tests.support.tool_cache import DESCRIPTIONS, count_quarters
+
+CLOCK = TickingClock()
+TEXT = b"".join(b"line %d of the log\n" % number for number in range(1, 3001))
+
+
+@asynccontextmanager
+async def opened(folder: Path, workspace: str = WORKSPACE) -> AsyncIterator[SharedStore]:
+    store = await SharedStore.open(folder, workspace, CLOCK)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def served(folder: Path, idle_s: float = 0.0) -> AsyncIterator[Client]:
+    """The cache of a store through a client, which opens it whenever it needs it."""
+
+    held = OnDemand(lambda: opened(folder), idle_s)
+    try:
+        async with Client(cache_server(SharedCache(held, count_quarters), "proj", "1.0")) as client:
+            yield client
+    finally:
+        await held.close()
+
+
+async def stored(folder: Path, *contents: Content) -> None:
+    async with opened(folder) as store:
+        await store.commit("s1", contents=contents)
+
+
+def said(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def test_it_says_who_it_is_and_what_it_has(tmp_path: Path) -> None:
+    await stored(tmp_path / "store", content(TEXT))
+    async with served(tmp_path / "store") as client:
+        assert client.server_info is not None
+        assert client.server_info.name == NAME == "builtin_context_cache"
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == [
+            "recall_cached_content", "search_cached_content", "list_cached_content",
+        ]  # fmt: skip
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+        assert all(tool.input_schema["properties"] for tool in tools)
+
+
+async def test_other_programs_get_what_the_agent_itself_would(tmp_path: Path) -> None:
+    one = content(TEXT)
+    await stored(tmp_path / "store", one)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("recall_cached_content", {"hash": one.digest}),
+        ("recall_cached_content", {"hash": one.digest[:8], "start_line": 2990}),
+        ("recall_cached_content", {"hash": one.digest, "pattern": "29[0-9]7"}),
+        ("search_cached_content", {"query": "2999"}),
+        ("list_cached_content", {}),
+        ("list_cached_content", {"order": "largest", "path": "app"}),
+    ]
+    async with served(tmp_path / "store") as client:
+        told = [said(await client.call_tool(name, given)) for name, given in asked]
+    async with opened(tmp_path / "store") as store:
+        box = cache_box(store, DESCRIPTIONS, count_quarters)
+        for (name, given), answer in zip(asked, told, strict=True):
+            own = await box.run(ToolCall("1", name, json.dumps(given)))
+            assert answer == (own.shown or own.content.decode())
+
+
+async def test_short_content_comes_back_byte_for_byte(tmp_path: Path) -> None:
+    one = content("grüße\r\n\tend".encode())
+    await stored(tmp_path / "store", one)
+    async with served(tmp_path / "store") as client:
+        assert said(await client.call_tool("recall_cached_content", {"hash": one.digest})) == "grüße\r\n\tend"
+
+
+async def test_an_image_is_one(tmp_path: Path) -> None:
+    data = png(3, 2)
+    await stored(tmp_path / "store", content(data))
+    async with served(tmp_path / "store") as client:
+        result = await client.call_tool("recall_cached_content", {"hash": content(data).digest})
+    text, image = result.content
+    assert isinstance(text, TextContent)
+    assert isinstance(image, ImageContent)
+    assert image.mime_type == "image/png"
+    assert "3 x 2" in text.text.replace("×", "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("recall_cached_content", {"hash": "zz"}, "is not a hash"),
+        ("recall_cached_content", {"hash": "0" * 64}, "holds nothing under"),
+        ("recall_cached_content", {}, "wrong arguments"),
+        ("search_cached_content", {"query": " "}, "word"),
+        ("list_cached_content", {"cursor": "nonsense"}, "is not a cursor"),
+        ("list_cached_content", {"order": "fastest"}, "wrong arguments"),
+        ("list_cached_content", {"limit": 0}, "wrong arguments"),
+    ],
+)
+async def test_bad_questions_are_answered_with_what_is_wrong(
+    tmp_path: Path, name: str, given: dict[str, Any], words: str
+) -> None:
+    await stored(tmp_path / "store", content(TEXT))
+    async with served(tmp_path / "store") as client:
+        result = await client.call_tool(name, given)
+    assert result.is_error
+    assert words in said(result)
+
+
+async def test_no_other_tool_can_be_called(tmp_path: Path) -> None:
+    await stored(tmp_path / "store", content(TEXT))
+    async with served(tmp_path / "store") as client:
+        with pytest.raises(MCPError, match="no tool 'run_command'"):
+            await client.call_tool("run_command", {"command": "id"})
+
+
+async def test_another_workspaces_content_cannot_be_read(tmp_path: Path) -> None:
+    await stored(tmp_path / "store", content(b"mine"))
+    foreign = content(b"theirs")
+    async with opened(tmp_path / "other", OTHER_WORKSPACE) as store:
+        await store.commit("s9", contents=[foreign])
+    async with served(tmp_path / "store") as client:
+        result = await client.call_tool("recall_cached_content", {"hash": foreign.digest})
+    assert result.is_error
+    assert "theirs" not in said(result)
+
+
+async def test_a_list_goes_on_page_by_page_to_its_end(tmp_path: Path) -> None:
+    made = [content(b"content %d" % number) for number in range(7)]
+    for one in made:
+        await stored(tmp_path / "store", one)
+    seen: list[str] = []
+    cursor = ""
+    async with served(tmp_path / "store", idle_s=5.0) as client:
+        for _ in range(4):
+            text = said(await client.call_tool("list_cached_content", {"limit": 2, "cursor": cursor}))
+            lines = text.splitlines()
+            seen += [line.split()[0] for line in lines[1:-1]]
+            cursor = lines[-1].partition("cursor=")[2].strip("'.")
+    assert seen == [one.digest for one in reversed(made)]
+    assert not cursor
+
+
+async def test_recalls_by_others_count_as_use(tmp_path: Path) -> None:
+    one = content(TEXT)
+    await stored(tmp_path / "store", one)
+    async with served(tmp_path / "store") as client:
+        await client.call_tool("recall_cached_content", {"hash": one.digest})
+    async with opened(tmp_path / "store") as store:
+        entry = await store.entry(one.digest)
+        assert (entry.recalls, entry.last_used > entry.created) == (1, True)
+        assert GUEST not in [session.id for session in await store.sessions()]

@@ -1,0 +1,80 @@
+"""Servers behind a URL: a real one on loopback, with headers of its own, and ones that are not there."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.mcp_rig import HERE, McpRig, agreed
+
+
+@asynccontextmanager
+async def serving(folder: Path, port: int = 0) -> AsyncIterator[int]:
+    """A real server on a loopback port."""
+    note = folder / "port"
+    note.unlink(missing_ok=True)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(HERE / "mcp_made.py"), "http", str(note), str(port)
+    )
+    try:
+        while not (note.exists() and note.read_text(encoding="utf-8")):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.02)
+        yield int(note.read_text(encoding="utf-8"))
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def test_a_server_behind_a_url_is_called_and_found_again(rig: McpRig, tmp_path: Path) -> None:
+    """Calls, progress and cancelling go over HTTP too; a server that was away is found again."""
+    async with serving(tmp_path) as port:
+        url = f"http://127.0.0.1:{port}/mcp"
+        rig.kept["Authorization"] = "Bearer very-secret"
+        await rig.use(agreed("web", command="", args=(), url=url, secret_headers=("Authorization",)))
+        actor = rig.actor("web")
+        assert actor.condition.state == "ready", actor.condition.why
+        assert await rig.text("mcp__web__say", text="hello") == "You said: hello"
+        heard: list[str] = []
+        await rig.call("mcp__web__count", heard.append, to=2)
+        assert heard == ["1 of 2: step 1\n", "2 of 2: step 2\n"]
+        await rig.text("mcp__web__grow")
+        await rig.when(lambda: "mcp__web__fresh" in rig.names)
+    with pytest.raises(Exception, match="web"):
+        await rig.call("mcp__web__say", text="anybody?")
+    async with serving(tmp_path, port):
+        rig.actor("web").retry()
+        await rig.when(lambda: rig.actor("web").up)
+        assert await rig.text("mcp__web__say", text="again") == "You said: again"
+    assert "very-secret" not in actor.chatter.text
+
+
+async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
+    """A refused connection and a page that is no server are told as what they are."""
+
+    async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
+        await writer.drain()
+        writer.close()
+
+    web = await asyncio.start_server(page, "127.0.0.1", 0)
+    port = web.sockets[0].getsockname()[1]
+    closed = await asyncio.start_server(page, "127.0.0.1", 0)
+    nothing = closed.sockets[0].getsockname()[1]
+    closed.close()
+    await closed.wait_closed()
+    entries = [
+        agreed(name, command="", args=(), url=f"http://127.0.0.1:{one}/mcp")
+        for name, one in (("page", port), ("nothing", nothing))
+    ]
+    await rig.hub.use(entries, True)
+    await rig.when(lambda: all(rig.actor(one.name).condition.state == "failed" for one in entries))
+    assert "401 Unauthorized" in rig.actor("page").condition.why
+    assert "connect" in rig.actor("nothing").condition.why.lower()
+    web.close()
+    await web.wait_closed()

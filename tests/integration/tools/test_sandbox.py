@@ -1,0 +1,250 @@
+"""What a command can reach from its sandbox: tried by real commands, with each sandbox that works here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.tool import STOPPED, ToolResult
+from helix_desktop.tools.grants import Grants
+from helix_desktop.tools.sandbox import Sandbox, holds
+from helix_desktop.tools.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.sandbox_landlock import find_landlock, readable
+from helix_desktop.tools.sandboxes import Sandboxes, find_sandbox, no_sandboxes
+from helix_desktop.tools.toolbox import Toolbox
+from tests.support.hearing import Heard
+from tests.support.processes import alive
+from tests.support.tool_cache import call_of, make_toolbox
+
+FOUND = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sandboxes are for POSIX systems")
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A person's folder with secrets; outside `/tmp`, which no command sees."""
+    path = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=os.path.realpath(Path.home())))
+    for name in (".ssh/id_ed25519", ".netrc", "data/settings.toml", "notes.txt", "work/a.txt"):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text(f"in {name}\n")
+    yield path
+    shutil.rmtree(path)
+
+
+class Yard:
+    """A workspace in a home, its tools, and one sandbox to run commands in."""
+
+    def __init__(self, home: Path, sandbox: Sandbox) -> None:
+        self.home, self.root, self.sandbox, self.grants = home, home / "work", sandbox, Grants()
+        self.sandboxes = Sandboxes(lambda: sandbox, home, (home / "data",))
+        self.box = self.tools(self.root)
+
+    def tools(self, root: Path) -> Toolbox:
+        """The tools of a workspace in this home."""
+        return make_toolbox(root, sandboxes=self.sandboxes, granted=lambda: self.grants)
+
+    async def run(self, command: str, **more: object) -> ToolResult:
+        """Run a command."""
+        return await self.box.run(call_of("run_command", command=command, **more))
+
+    async def text(self, command: str, **more: object) -> str:
+        """What a command put out, below the first line."""
+        return (await self.run(command, **more)).content.decode().partition("\n")[2]
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def yard(request: pytest.FixtureRequest, home: Path) -> Yard:
+    """A workspace whose commands run in one kind of sandbox."""
+    sandbox = FOUND[request.param]
+    if sandbox is None:
+        pytest.skip(f"{request.param} does not work here")
+    return Yard(home, sandbox)
+
+
+@pytest.fixture
+def walled(home: Path) -> Yard:
+    """A workspace whose commands run in bubblewrap."""
+    sandbox = FOUND["bubblewrap"]
+    if sandbox is None:
+        pytest.skip("bubblewrap does not work here")
+    return Yard(home, sandbox)
+
+
+async def test_the_workspace_is_written_and_nothing_else(yard: Yard) -> None:
+    assert "ok" in await yard.text("echo new > a.txt && mkdir -p sub && mv a.txt sub/b.txt && echo ok")
+    assert (yard.root / "sub/b.txt").read_text() == "new\n"
+    for target in (
+        f"{yard.home}/notes.txt",
+        f"{yard.home}/.bashrc",
+        "../notes.txt",
+        "/etc/helix-test",
+        "/usr/x",
+    ):
+        assert not (await yard.run(f"echo bad > {target}")).ok
+    assert (yard.home / "notes.txt").read_text() == "in notes.txt\n"
+    assert not (yard.home / ".bashrc").exists()
+
+
+async def test_links_and_second_names_lead_nowhere_new(yard: Yard) -> None:
+    assert not (await yard.run(f"ln -s {yard.home}/notes.txt link && echo bad > link")).ok
+    assert not (await yard.run(f"ln {yard.home}/notes.txt name && echo bad > name")).ok
+    assert (yard.home / "notes.txt").read_text() == "in notes.txt\n"
+
+
+async def test_secrets_cannot_be_read(yard: Yard) -> None:
+    for name in (".ssh/id_ed25519", ".netrc", "data/settings.toml"):
+        text = await yard.text(f"cat {yard.home}/{name}")
+        assert f"in {name}" not in text
+    assert "in notes.txt" in await yard.text(f"cat {yard.home}/notes.txt")
+
+
+async def test_the_environment_of_other_programs_cannot_be_read(yard: Yard) -> None:
+    other = await asyncio.create_subprocess_exec("sleep", "300", env={"SECRET_OF": "somebody else"})
+    try:
+        text = await yard.text("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; echo end")
+        assert "somebody else" not in text
+        assert text.endswith("end\n")
+    finally:
+        other.kill()
+        await other.wait()
+
+
+async def test_there_is_no_network_until_it_is_allowed(yard: Yard) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
+        assert "reached" not in await yard.text(command)
+        assert "reached" in await yard.text(command, network=True)
+        yard.grants = Grants(network=True)
+        assert "reached" in await yard.text(command)
+
+
+async def test_no_name_can_be_asked_for_without_network(yard: Yard) -> None:
+    """Names carry data out by themselves (CVE-2025-55284)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.setblocking(False)
+        await yard.run(f"echo stolen > /dev/udp/127.0.0.1/{server.getsockname()[1]}")
+        with pytest.raises(BlockingIOError):
+            server.recv(100)
+
+
+async def test_sockets_of_other_programs_are_out_of_reach(yard: Yard) -> None:
+    """Who reaches the session bus or a container engine has left the sandbox."""
+    path = yard.home / ".ssh" / "agent"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        code = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r}); print('reached')"
+        assert "reached" not in await yard.text(f'python3 -c "{code}"')
+
+
+async def test_files_passed_on_last_from_one_command_to_the_next(yard: Yard) -> None:
+    assert (await yard.run('echo kept > "$TMPDIR/passed"')).ok
+    assert "kept" in await yard.text('cat "$TMPDIR/passed"')
+    assert "passed" not in os.listdir("/tmp")
+
+
+async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
+    (yard.root / "deep" / "er").mkdir(parents=True)
+    assert await yard.text("pwd", folder="deep/er") == f"{yard.root}/deep/er\n"
+    (yard.root / "out").symlink_to(yard.home)
+    with pytest.raises(Exception, match="out of the workspace"):
+        await yard.run("pwd", folder="out")
+
+
+@pytest.mark.parametrize("way", ["", "setsid ", "nohup setsid "])
+async def test_what_stays_behind_is_named_and_ended(yard: Yard, way: str) -> None:
+    text = await yard.text(f"{way}sleep 86399 >/dev/null 2>&1 </dev/null & sleep 0.05; echo done")
+    assert text.startswith("(left in the background, and ended: sleep 86399)\n")
+    assert not alive("sleep", "86399")
+
+
+@pytest.mark.parametrize("way", ["setsid ", "env -i setsid -f "])
+async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, way: str) -> None:
+    heard = Heard()
+    command = f"{way}sleep 86398 >/dev/null 2>&1 & echo begun; sleep 86398"
+    task = asyncio.get_running_loop().create_task(
+        walled.box.run(call_of("run_command", command=command), heard)
+    )
+    await heard.until("begun")
+    task.cancel(STOPPED)
+    result = await task
+    assert result.content.decode().startswith("no exit code: the user stopped it")
+    assert "begun" in result.content.decode()
+    assert not alive("sleep", "86398")
+
+
+async def test_git_obeys_nothing_that_a_command_wrote(walled: Yard) -> None:
+    git = walled.root / ".git"
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(walled.root)], check=True)
+    config, hook = (git / "config").read_text(), git / "hooks" / "pre-commit"
+    for command in (
+        "echo evil > .git/hooks/pre-commit",
+        "echo '[core] fsmonitor = evil' >> .git/config",
+        "rm -rf .git/hooks; mkdir .git/hooks; echo evil > .git/hooks/pre-commit",
+        "mv .git .moved; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit",
+        "mv .git/config .git/other; echo evil > .git/config",
+    ):
+        await walled.run(command)
+        assert not hook.exists(), command
+        assert (git / "config").read_text() == config, command
+    assert (await walled.run("git add a.txt && git -c user.name=a -c user.email=b@c commit -qm one")).ok
+
+
+async def test_what_the_shell_obeys_stays_when_home_is_the_workspace(walled: Yard) -> None:
+    (walled.home / ".bashrc").write_text("mine\n")
+    walled.box = walled.tools(walled.home)
+    assert not (await walled.run("echo evil > .bashrc")).ok
+    assert not (await walled.run("mv .bashrc .old")).ok
+    assert (walled.home / ".bashrc").read_text() == "mine\n"
+    assert "id_ed25519" not in await walled.text("ls -a .ssh")
+
+
+async def test_only_what_really_holds_counts_as_confined(yard: Yard) -> None:
+    cell = yard.sandboxes.cell(yard.root, yard.root)
+    wide = yard.sandboxes.cell(yard.home, yard.home)
+    assert holds(yard.sandbox.kind, cell, network=False) == (yard.sandbox.kind == "bubblewrap")
+    assert not holds(yard.sandbox.kind, cell, network=True)
+    assert not holds(yard.sandbox.kind, wide, network=False)
+
+
+async def test_the_question_says_what_holds_the_command_back(walled: Yard, home: Path) -> None:
+    async def asked(box: Toolbox, **more: object) -> tuple[bool, str, str]:
+        ask = await box.approval(call_of("run_command", command="make", **more))
+        assert ask is not None
+        assert ask.detail == "make"
+        return ask.confined, ask.subject, ask.summary
+
+    assert await asked(walled.box) == (
+        True,
+        "make",
+        "Run a command in the workspace. Sandboxed (bubblewrap): writes only in the workspace; no network.",
+    )
+    assert (await asked(walled.box, network=True))[:2] == (False, "make  # with network")
+    walled.grants = Grants(sandbox=False)
+    assert (await asked(walled.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
+    bare = make_toolbox(home / "work", sandboxes=no_sandboxes())
+    assert (await asked(bare))[2].endswith(
+        "Not sandboxed: it can do whatever you can, on this computer and on the network."
+    )
+
+
+def test_the_strictest_is_taken() -> None:
+    best = find_sandbox().kind
+    assert best == next((kind for kind, sandbox in FOUND.items() if sandbox is not None), "none")
+
+
+def test_what_may_be_read_holds_nothing_hidden(home: Path) -> None:
+    cell = Sandboxes(home=home, hidden=(home / "data",)).cell(home / "work", home / "work")
+    allowed = readable(cell)
+    assert home / "notes.txt" in allowed
+    assert not [one for one in cell.hidden for path in allowed if one.is_relative_to(path)]

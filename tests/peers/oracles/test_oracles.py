@@ -1,0 +1,184 @@
+"""Requests judged by others: mistral-common for their order, the official SDKs' types for their shape.
+
+Their packages are heavy and never in our environment: a judge runs in the interpreter that has them, which is
+build/peers/python, or what HELIX_PEERS_PYTHON names. Where there is none, these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from helix_desktop.context.message import ModelInfo, Request
+from helix_desktop.providers.anthropic_request import written
+from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.openai_chat_form import Form
+from helix_desktop.providers.openai_chat_request import request_body as chat_body
+from helix_desktop.providers.openai_responses_request import request_body as responses_body
+from tests.support.histories import Maker, histories
+from tests.support.verbatims import as_spoken
+
+ROOT = Path(__file__).resolve().parents[3]
+JUDGE = Path(__file__).with_name("oracle.py")
+PACKAGES = ("anthropic", "mistral_common", "openai")
+INFO = ModelInfo("here", "m", output=1_000)
+COMPATIBLE = frozenset({"reasoning_content", "extra_content"})
+"""Fields of Chat Completions that compatible servers have and OpenAI's own types do not know."""
+
+_USER = {"role": "user", "content": "x"}
+
+
+def _call(call_id: str, name: str) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+def _answer(call_id: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": "x"}
+
+
+generated = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+class Judge:
+    """Asks the oracle; `problems` is empty when nothing is wrong."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def problems(self, rule: str, body: Any) -> list[str]:
+        """What is wrong with a body by this rule."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"rule": rule, "body": body}) + "\n")
+        self._process.stdin.flush()
+        found: list[str] = json.loads(self._process.stdout.readline())
+        return found
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    named = os.environ.get("HELIX_PEERS_PYTHON")
+    python = Path(named) if named else ROOT / "build" / "peers" / "python" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"there is no {python}: `make test-peers` installs what judges requests")
+    look = f"import importlib.util as u; print(*(n for n in {PACKAGES!r} if u.find_spec(n) is None))"
+    lacking = subprocess.run([str(python), "-c", look], capture_output=True, text=True, check=True).stdout
+    if lacking.strip():
+        pytest.skip(f"{python} has no {lacking.strip()}: `make test-peers` installs it where it can be")
+    command = [str(python), str(JUDGE)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Judge(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def requests_of(maker: Maker, name: DialectName) -> list[Request]:
+    """Requests of one session, with their images: the first, one from the middle, the newest."""
+    sent = [one.request for one in maker.sent]
+    chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
+    return [as_spoken(msgspec.structs.replace(one, pictures=maker.contents), name, INFO) for one in chosen]
+
+
+@generated
+@given(histories())
+def test_the_shape_of_chat_completions(judge: Judge, maker: Maker) -> None:
+    for request in requests_of(maker, "openai-chat"):
+        body = _without(json.loads(chat_body(INFO, request)), COMPATIBLE)
+        assert judge.problems("openai-chat", body) == []
+
+
+@generated
+@given(histories())
+def test_the_shape_of_responses(judge: Judge, maker: Maker) -> None:
+    for request in requests_of(maker, "openai-responses"):
+        assert judge.problems("openai-responses", json.loads(responses_body(INFO, request))) == []
+
+
+@generated
+@given(histories())
+def test_the_shape_of_messages(judge: Judge, maker: Maker) -> None:
+    for request in requests_of(maker, "anthropic"):
+        body = json.loads(written(INFO, request, most=1_000).body)
+        assert judge.problems("anthropic", body) == []
+
+
+@generated
+@given(histories())
+def test_the_order_of_chat_completions(judge: Judge, maker: Maker) -> None:
+    """In the form that Mistral's own server asks for, with its ids of nine signs."""
+    for request in requests_of(maker, "openai-chat"):
+        body = json.loads(chat_body(INFO, request, Form(short_ids=True, own_fields=False)))
+        assert judge.problems("order", {**body, "nine_signs": True}) == []
+
+
+@generated
+@given(histories())
+def test_the_order_of_the_other_dialects(judge: Judge, maker: Maker) -> None:
+    """Their requests said again as Chat Completions: the rules for calls and answers are the same."""
+    for request in requests_of(maker, "anthropic"):
+        body = json.loads(written(INFO, request, most=1_000).body)
+        assert judge.problems("order", {"messages": _from_anthropic(body["messages"])}) == []
+    for request in requests_of(maker, "openai-responses"):
+        body = json.loads(responses_body(INFO, request))
+        assert judge.problems("order", {"messages": _from_responses(body["input"])}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "body"),
+    [
+        ("order", {"messages": [_USER, {"role": "assistant", "tool_calls": [_call("c", "f")]}, _USER]}),
+        ("order", {"messages": [_USER, _answer("c")]}),
+        ("openai-chat", {"model": "m", "stream": True, "messages": [{"role": "user"}]}),
+        ("openai-responses", {"model": "m", "stream": True, "input": [{"type": "function_call"}]}),
+        ("anthropic", {"model": "m", "stream": True, "messages": [_USER]}),
+        ("anthropic", {"model": "m", "stream": True, "max_tokens": 1, "messages": [_USER], "new": 1}),
+    ],
+)
+def test_the_judge_refuses_what_is_wrong(judge: Judge, rule: str, body: Any) -> None:
+    assert judge.problems(rule, body)
+
+
+def _without(value: Any, names: frozenset[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(one, names) for key, one in value.items() if key not in names}
+    return [_without(one, names) for one in value] if isinstance(value, list) else value
+
+
+def _from_anthropic(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for message in messages:
+        calls = [_call(one["id"], one["name"]) for one in message["content"] if one["type"] == "tool_use"]
+        words = [one for one in message["content"] if one["type"] in ("text", "image")]
+        said += [_answer(one["tool_use_id"]) for one in message["content"] if one["type"] == "tool_result"]
+        if message["role"] == "assistant":
+            said.append({"role": "assistant", "content": "x" if words else None, "tool_calls": calls or None})
+        elif words:
+            said.append(_USER)
+    return said
+
+
+def _from_responses(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for item in items:
+        kind = item.get("type", "message")
+        if kind == "function_call_output":
+            said.append(_answer(item["call_id"]))
+        elif kind == "function_call" and said[-1]["role"] == "assistant":
+            said[-1]["tool_calls"] = [
+                *(said[-1].get("tool_calls") or ()),
+                _call(item["call_id"], item["name"]),
+            ]
+        elif kind == "function_call":
+            call = _call(item["call_id"], item["name"])
+            said.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        elif kind == "message":
+            said.append({"role": item["role"], "content": "x"})
+    return said

@@ -1,0 +1,241 @@
+"""Whole turns against llmock, which fails in every way it knows and grades us: its verdict stays clean."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.providers.anthropic import Anthropic
+from helix_desktop.providers.http import Http, Timeouts
+from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.openai_responses import OpenAIResponses
+from helix_desktop.providers.retry import Retries
+from tests.support.llmock import Behaviour, LlMock, llmock
+from tests.support.peer_rig import PeerRig, peer_rig, small
+
+pytestmark = pytest.mark.needs_peer(module="llmock")
+
+SAID = "The readme names three modules, and the second one is the parser."
+SAY: Behaviour = {"type": "reply", "text": SAID}
+READ: Behaviour = {
+    "type": "reply",
+    "text": "Let me read both.",
+    "tool_calls": [
+        {"name": "read_file", "arguments": {"path": "readme.txt"}},
+        {"name": "read_file", "arguments": {"path": "notes.txt"}},
+    ],
+}
+DIALECTS: Mapping[str, tuple[Callable[..., Model], str]] = {
+    "openai-chat": (OpenAIChat, "/v1"),
+    "openai-responses": (OpenAIResponses, "/v1"),
+    "anthropic": (Anthropic, "/anthropic/v1"),
+}
+"""The client of each dialect, and where the server speaks it."""
+
+PACE = Retries(first_wait_s=0.2)
+PATIENCE = Timeouts(read_s=0.6)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlMock]:
+    """One server for all cases: it takes a second to start.
+
+    It sends piece by piece: one that has sent everything before we hang up calls that reading on.
+    """
+    with llmock(tmp_path_factory.mktemp("llmock"), "--stream-chunk-delay-ms", "15") as running:
+        yield running
+
+
+@pytest.fixture(params=DIALECTS)
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Every dialect in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+async def rig(server: LlMock, tmp_path: Path, dialect: str) -> AsyncIterator[PeerRig]:
+    """A conversation with that server, in a folder with two files."""
+    async with at_work(server, tmp_path, dialect) as working:
+        server.forget()
+        yield working
+
+
+@asynccontextmanager
+async def at_work(server: LlMock, folder: Path, dialect: str) -> AsyncIterator[PeerRig]:
+    """A rig over a folder with two files, against a server."""
+
+    def make(http: Http) -> Model:
+        client, path = DIALECTS[dialect]
+        return client(small("gpt-5"), f"{server.address}{path}", "sk-of-a-test", http=http, retries=PACE)
+
+    async with peer_rig(folder, make, timeouts=PATIENCE) as working:
+        (working.root / "readme.txt").write_text("Three modules.\n", encoding="utf-8")
+        (working.root / "notes.txt").write_text("The parser is second.\n", encoding="utf-8")
+        yield working
+
+
+def cut(kind: str, after: int, **more: Any) -> Behaviour:
+    """A stream that breaks after some pieces."""
+    return {"type": "stream_fault", "kind": kind, "after_chunks": after, **more}
+
+
+def failure(status: int, **more: Any) -> Behaviour:
+    """A request that is answered with an HTTP error."""
+    return {"type": "fail", "status": status, **more}
+
+
+async def asked(
+    rig: PeerRig, server: LlMock, *behaviours: Behaviour, words: str = ""
+) -> tuple[TurnEnded, list[dict[str, Any]]]:
+    """A turn that meets these behaviours; how it ended, and the requests it took."""
+    before = len(server.requests())
+    server.expect(*behaviours)
+    # The words differ from case to case: a request like a former one would count as its retry.
+    ended = await rig.turn(f"What is in this project? Case {before}. {words}")
+    await rig.sound()
+    assert server.verdict()["findings"] == []
+    return ended, server.requests()[before:]
+
+
+def spoken(rig: PeerRig) -> list[str]:
+    """What the agent said, as recorded."""
+    return [one.text for one in rig.events(AssistantSpoke)]
+
+
+PASSING: Mapping[str, Sequence[Behaviour]] = {
+    "nothing": [],
+    "a slow start": [{"type": "slow_first_token", "seconds": 0.3}],
+    "a late answer": [{"type": "delay", "seconds": 0.3}],
+    "429 twice, with a wait": [failure(429, retry_after=0.4, times=2)],
+    "429 with the usual wait": [failure(429)],
+    "503 three times": [failure(503, retry_after=0.1, times=3)],
+    "529 with the usual wait": [failure(529)],
+    **{f"{status} three times": [failure(status, times=3)] for status in (408, 409, 500, 502)},
+    "504, then 500": [failure(504, retry_after=0.1), failure(500)],
+    **{
+        f"{kind} after {after}": [cut(kind, after)]
+        for kind in ("disconnect", "truncate", "malformed")
+        for after in (0, 1, 4)
+    },
+    "three cuts": [cut("truncate", 2), cut("disconnect", 3), cut("malformed", 5)],
+    "a stall at the start": [cut("stall", 0, stall_seconds=3)],
+    "a stall in the middle": [cut("stall", 4, stall_seconds=3)],
+    "a short stall": [cut("stall", 4, stall_seconds=0.2)],
+    "a failure, then a cut": [failure(500), cut("disconnect", 3)],
+}
+AT_ONCE = {"nothing", "a slow start", "a late answer", "a short stall"}
+
+
+@pytest.mark.parametrize("case", PASSING)
+async def test_what_passes_is_outlasted(case: str, rig: PeerRig, server: LlMock) -> None:
+    """The answer is recorded once and whole, whatever became of the attempts before it."""
+    ended, requests = await asked(rig, server, *PASSING[case], SAY, *[SAY] * 3)
+    assert ended == TurnEnded("done")
+    assert spoken(rig) == [SAID]
+    assert (len(requests) == 1) == (case in AT_ONCE)
+    assert len(rig.retries()) == len(requests) - 1
+    assert len({request["fingerprint"] for request in requests}) == 1, "a retry is the same request"
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
+async def test_a_refusal_is_told_and_not_repeated(status: int, rig: PeerRig, server: LlMock) -> None:
+    """One request; the end says what, why and what to do; the conversation goes on after it."""
+    ended, requests = await asked(rig, server, failure(status, message=f"Refused by number {status}."))
+    assert (ended.how, len(requests)) == ("failed", 1)
+    assert ended.what
+    assert f"Refused by number {status}." in f"{ended.what} {ended.why}"
+    assert ended.fix
+    assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
+    assert spoken(rig) == [SAID]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_an_outage_is_given_up_on(status: int, rig: PeerRig, server: LlMock) -> None:
+    """Four attempts, then an end that says so."""
+    ended, requests = await asked(rig, server, failure(status, retry_after=0.1, times=None))
+    assert (ended.how, len(requests)) == ("failed", 4)
+    assert "Asked 4 times." in ended.why
+    assert spoken(rig) == []
+    server.relent()
+    assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
+
+
+async def test_a_connection_that_always_breaks_is_given_up_on(rig: PeerRig, server: LlMock) -> None:
+    """What had come last stays in sight, as cut off; the next turn goes on after it."""
+    ended, requests = await asked(rig, server, cut("disconnect", 9, times=None), *[SAY] * 4)
+    assert (ended.how, len(requests)) == ("failed", 4)
+    (half,) = rig.events(AssistantSpoke)
+    assert (SAID.startswith(half.text.strip()), half.stop) == (True, "stopped")
+    server.relent()
+    assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
+
+
+@pytest.mark.parametrize("after", [1, 6, 8, 10])
+@pytest.mark.parametrize("kind", ["disconnect", "truncate", "malformed"])
+async def test_calls_of_a_cut_answer_never_run(kind: str, after: int, rig: PeerRig, server: LlMock) -> None:
+    """However far the calls had come: they run once, from the whole answer."""
+    ended, requests = await asked(rig, server, cut(kind, after), READ, READ, SAY)
+    assert ended == TurnEnded("done")
+    assert [len(one.calls) for one in rig.events(AssistantSpoke)] == [2, 0]
+    assert len(requests) == 3
+    assert len(rig.events(ToolAnswered)) == 2
+    calling, first, second = rig.model.requests[-1].messages[-3:]
+    assert [one.id for one in calling.calls] == [first.call_id, second.call_id]
+    assert [first.text, second.text] == ["Three modules.\n", "The parser is second.\n"]
+
+
+async def test_arguments_that_are_no_json_are_told_to_the_model(rig: PeerRig, server: LlMock) -> None:
+    """The next request is valid all the same, and says what was wrong."""
+    ended, _ = await asked(rig, server, {"type": "tool_fault", "kind": "malformed_arguments"}, READ, SAY)
+    assert ended == TurnEnded("done")
+    broken, whole = rig.events(ToolAnswered)
+    assert (broken.ok, whole.ok) == (False, True)
+    assert broken.text in [one.text for one in rig.model.requests[1].messages]
+    assert "read_file was called with wrong arguments" in broken.text
+
+
+async def test_a_tool_that_was_never_offered_is_told_to_the_model(rig: PeerRig, server: LlMock) -> None:
+    """The answer to the call names those that are there."""
+    ended, _ = await asked(rig, server, {"type": "tool_fault", "kind": "unknown_tool"}, READ, SAY)
+    assert ended == TurnEnded("done")
+    unknown, known = rig.events(ToolAnswered)
+    assert (unknown.ok, known.ok) == (False, True)
+    assert "read_file" in unknown.text
+
+
+async def test_its_own_choice_of_tools_leads_to_an_end(rig: PeerRig, server: LlMock) -> None:
+    """Unscripted, it calls the tool that fits best, with arguments by its schema, then it answers."""
+    ended, requests = await asked(rig, server, {"type": "delay", "seconds": 0})
+    assert (ended, len(requests)) == (TurnEnded("done"), 2)
+    (answer,) = rig.events(ToolAnswered)
+    assert answer.name in {spec.name for spec in rig.model.requests[0].tools}
+
+
+async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, dialect: str) -> None:
+    """The window is smaller than we were told: one refusal, room is made, and the same turn is answered."""
+    with llmock(tmp_path, "--context-window", "2500") as server:
+        async with at_work(server, tmp_path, dialect) as rig:
+            for _ in range(9):
+                ended, requests = await asked(rig, server, SAY, words="Look again. " * 125)
+                assert ended == TurnEnded("done")
+                assert requests[-1]["status"] == 200
+            refused = [one for one in server.requests() if one["status"] == 400]
+            assert {one["fault"] for one in refused} == {"context_window"}
+            assert len(rig.events(UserSpoke)) == 9
+
+
+async def test_a_quota_is_waited_out(tmp_path: Path, dialect: str) -> None:
+    """Ten requests a minute: the eleventh waits as long as the server says."""
+    with llmock(tmp_path, "--rpm", "10") as server:
+        async with at_work(server, tmp_path, dialect) as rig:
+            for _ in range(10):
+                assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
+            _, requests = await asked(rig, server, SAY)
+            assert (requests[0]["fault"], requests[-1]["status"]) == ("ratelimit:requests", 200)
+            assert max(one.wait_s for one in rig.retries()) > 1

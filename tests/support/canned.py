@@ -1,0 +1,42 @@
+"""A network that gives one reply, cut into whatever pieces a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from helix_desktop.providers.http import LONGEST_BODY, Http, HttpReply
+
+
+class CannedReply(HttpReply):
+    """A stream of events whose bytes are known."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self._pieces = pieces
+        self.status, self.headers = 200, {"content-type": "text/event-stream"}
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The pieces as they are."""
+        for piece in self._pieces:
+            yield piece
+
+    async def text(self, longest: int = LONGEST_BODY) -> str:
+        """All of it."""
+        return b"".join(self._pieces)[:longest].decode()
+
+
+class CannedHttp(Http):
+    """Answers every call with these pieces; `bodies` are what was sent."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        super().__init__()
+        self.pieces = pieces
+        self.bodies: list[bytes] = []
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> AsyncIterator[HttpReply]:
+        """Give the reply."""
+        self.bodies.append(body or b"")
+        yield CannedReply(self.pieces)

@@ -1,0 +1,81 @@
+"""The three dialects side by side: how a server speaks each, and which class of the product speaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.providers.anthropic import Anthropic
+from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.http import Http
+from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.openai_responses import OpenAIResponses
+from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.streaming import STALL_S
+from tests.support.chat_server import ChatServer
+from tests.support.wires import AnthropicWire, ChatWire, ResponsesWire, Wire
+
+Speaker = OpenAIChat | OpenAIResponses | Anthropic
+
+
+@dataclass
+class Naps:
+    """Sleeps that take no time, and how long each would have been."""
+
+    taken: list[float] = field(default_factory=list)
+
+    @property
+    def retries(self) -> Retries:
+        """Retries that sleep like this, without chance."""
+        return Retries(sleep=self.sleep, chance=lambda: 0.0)
+
+    async def sleep(self, seconds: float) -> None:
+        """Take a note instead of sleeping."""
+        self.taken.append(seconds)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One dialect: its wire for the server, its class of the product."""
+
+    name: DialectName
+    wire: Wire
+    speaker: type[OpenAIChat] | type[OpenAIResponses] | type[Anthropic]
+
+    def model(
+        self,
+        server: ChatServer,
+        http: Http,
+        retries: Retries,
+        info: ModelInfo,
+        *,
+        key: str = "",
+        stall_s: float = STALL_S,
+    ) -> Speaker:
+        """A model behind a test server; ids that it has to make are made_0, made_1 and so on."""
+        ids = iter(range(1000))
+        return self.speaker(
+            info,
+            server.base_url,
+            key,
+            http=http,
+            retries=retries,
+            new_id=lambda: f"made_{next(ids)}",
+            stall_s=stall_s,
+        )
+
+    def person_spoke_last(self, request: Mapping[str, Any]) -> bool:
+        """Whether a request ends with the person's words, not with a tool's answer."""
+        last = (request["input"] if self.name == "openai-responses" else request["messages"])[-1]
+        content = last.get("content")
+        answered = isinstance(content, list) and content[0].get("type") == "tool_result"
+        return last.get("role") == "user" and not answered
+
+
+DIALECTS = (
+    Dialect("openai-chat", ChatWire(), OpenAIChat),
+    Dialect("openai-responses", ResponsesWire(), OpenAIResponses),
+    Dialect("anthropic", AnthropicWire(), Anthropic),
+)

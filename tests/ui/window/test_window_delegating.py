@@ -1,0 +1,151 @@
+"""Tasks that the agent gives out, in the real window: their cards, their sessions, and the list."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.chat.rows import ToolRow
+from helix_desktop.ui.sidebar.rows import SessionItem
+from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+TASKS = ("Read the logs", "Find the callers")
+
+
+class House:
+    """A model that gives out two tasks, and does each with one read and one answer that waits for `go`."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.told: list[list[str]] = []  # the tools that each request names
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Give out, or do."""
+        self.told.append([one["function"]["name"] for one in request["tools"]])
+        messages = request["messages"]
+        first = next(one["content"] for one in messages if one["role"] == "user")
+        if first == "Go":
+            if messages[-1]["content"] != "Go":
+                return say("Both are done.")
+            return Stream(
+                *(
+                    Call("delegate", json.dumps({"task": f"{one}, please", "title": one}), id=f"c{n}")
+                    for n, one in enumerate(TASKS)
+                )
+            )
+        if messages[-1]["role"] == "user":
+            return Stream(Call("read_file", '{"path": "a.txt"}', id="r1"))
+        return Stream(Text("It took "), Wait(self.go), Text("three days."))
+
+
+def cards(rig: Rig) -> list[ToolRow]:
+    """The cards of given-out tasks."""
+    return [row for row in rig.rows(ToolRow) if row.tool == "delegate"]
+
+
+def listed(rig: Rig) -> list[SessionItem]:
+    """The session list as it is shown."""
+    return rig.window.sidebar.list.sessions()
+
+
+def place(rig: Rig, at: int, button: bool) -> QPoint:
+    """Where the button of a card is, or else its title, in the viewport."""
+    board = rig.chat.view.board
+    index = board.model.index_of(cards(rig)[at].key)
+    assert index is not None
+    placed = next(one for one in board.flow.placed if one.row == index)
+    found = board.sheet(index).hot("subagent:card")
+    assert found is not None
+    spot = found.rect.center() if button else QPointF(60, 20)
+    top = board.sheets.gap(index) + placed.y
+    return QPoint(round(board.column.left + spot.x()), round(top + spot.y()))
+
+
+async def begun(rig: Rig, server: ChatServer) -> None:
+    """Both at work, each in its second step."""
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.use_server(server)
+    rig.typed("Go")
+    await until(lambda: [one.errand and one.errand.steps for one in cards(rig)] == [1, 1], "both at work")
+
+
+async def test_their_cards_show_how_it_goes(qapp: QApplication, tmp_path: Path) -> None:
+    """Each its own phase, figures and newest call; after the end what they took, also when read again."""
+    house = House()
+    async with ChatServer(house) as server, opened_window(qapp, tmp_path) as rig:
+        await begun(rig, server)
+        await until(
+            lambda: all(one.errand and one.errand.phase == "thinking" for one in cards(rig)), "thinking"
+        )
+        for card, title in zip(cards(rig), TASKS, strict=True):
+            assert card.errand is not None
+            assert (card.target, card.state) == (title, "running")
+            assert (card.errand.tool, card.errand.window) == ("read_file a.txt", 32_000)
+            assert card.errand.use > 0 < card.errand.began
+            assert card.errand.figures(card.errand.began + 61_000).endswith(" · 1:01")
+        assert rig.window.jobs.job_ids() == ("subagents",)
+        house.go.set()
+        await rig.turn_over()
+        done = cards(rig)
+        for card in done:
+            assert card.errand is not None
+            assert (card.errand.phase, card.errand.steps, card.state) == ("done", 2, "ok")
+            assert card.errand.spent > 0
+        assert not rig.window.jobs.job_ids()
+        parent = rig.talk.session.id
+        await rig.opened.shell.open_session(done[0].subagent)
+        await rig.opened.shell.open_session(parent)
+        assert cards(rig) == done
+        assert house.told[0] == [*house.told[1], "delegate"], "a subagent has all tools but that one"
+
+
+async def test_a_click_or_two_lead_to_a_session_and_a_button_back(qapp: QApplication, tmp_path: Path) -> None:
+    """The button and a double click on the card; what it says meanwhile is there, and it leads back."""
+    house = House()
+    async with ChatServer(house) as server, opened_window(qapp, tmp_path) as rig:
+        await begun(rig, server)
+        parent, viewport = rig.talk, rig.chat.view.viewport()
+        first, second = (one.subagent for one in cards(rig))
+        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
+        await until(lambda: rig.talk.session.id == first, "the first one's session")
+        assert rig.talk.running
+        await until(lambda: "session of a subagent" in rig.banners(), "whose session it is")
+        press(rig.window.banners, "Back to that session")
+        await until(lambda: rig.talk is parent and len(cards(rig)) == len(TASKS), "back")
+        assert [one.errand and one.errand.steps for one in cards(rig)] == [1, 1], "caught up with"
+        QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 1, button=False))
+        await until(lambda: rig.talk.session.id == second, "the second one's session")
+        house.go.set()
+        await until(lambda: not parent.running, "the end")
+
+
+async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_path: Path) -> None:
+    """Nested while the person is there or one works; a search finds them; they are not deleted alone."""
+    house = House()
+    async with ChatServer(house) as server, opened_window(qapp, tmp_path) as rig:
+        await begun(rig, server)
+        await rig.opened.shell.refresh()
+        parent = rig.talk.session.id
+        assert sorted(one.title for one in listed(rig)[1:]) == sorted(TASKS)
+        assert (listed(rig)[0].id, listed(rig)[0].parent) == (parent, "")
+        assert all(one.running and one.parent == parent for one in listed(rig)[1:])
+        house.go.set()
+        await rig.turn_over()
+        await rig.say("Thanks")
+        await rig.opened.shell.new_session()
+        await rig.say("Hello")
+        assert [one.parent for one in listed(rig)] == ["", ""], "they show where the person is"
+        rig.window.sidebar.search.setText("callers")
+        assert [one.title for one in listed(rig)] == ["Go", "Find the callers"]
+        sessions = rig.window.sidebar.list
+        words = [one.text() for one in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()]
+        assert words == ["Open", "Rename…\tF2"]

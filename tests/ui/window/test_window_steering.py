@@ -1,0 +1,146 @@
+"""Queueing and steering in the real window: what is typed while the agent works, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolButton
+
+from helix_desktop.context.event import TurnEnded, UserSpoke
+from helix_desktop.ui.chat.editor import Editor
+from helix_desktop.ui.chat.queue_list import QueueLine
+from helix_desktop.ui.chat.rows import UserRow
+from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class Slow:
+    """A model that holds its first answer back until `go`, then reads a file, then answers."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """The next step."""
+        steps = sum(one["role"] == "assistant" for one in request["messages"])
+        if steps == 0:
+            return Stream(Text("I look."), Wait(self.go), Call("read_file", '{"path": "a.txt"}', id="r1"))
+        return say(f"Answer {steps}.")
+
+
+async def at_work(rig: Rig, server: ChatServer) -> None:
+    """A turn whose first answer is under way."""
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.use_server(server)
+    rig.typed("One")
+    await until(lambda: rig.talk.partial, "a part of the answer")
+
+
+def line(rig: Rig, text: str) -> QueueLine:
+    """The line of a message that waits."""
+    queue = rig.chat.ahead.queue
+    return next(queue.line(one.seq) for one in queue.waiting if one.text == text)
+
+
+def click(inside: QueueLine, tip: str) -> None:
+    """Press a line's button by the beginning of its name."""
+    found = next(one for one in inside.findChildren(QToolButton) if one.accessibleName().startswith(tip))
+    QTest.mouseClick(found, Qt.MouseButton.LeftButton)
+
+
+def field(inside: QueueLine) -> Editor:
+    """Where a line's words are changed."""
+    return next(one for one in inside.findChildren(Editor) if not one.isHidden())
+
+
+def said(rig: Rig) -> list[tuple[str, bool]]:
+    """What the chat shows of the person, and whether it steered."""
+    return [(one.text, one.steered) for one in rig.rows(UserRow)]
+
+
+async def test_a_message_steers_with_its_key_and_shows_where_it_took_effect(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Enter queues, Ctrl+Shift+Enter steers; the one enters behind the tool's answer, the other later."""
+    slow = Slow()
+    async with ChatServer(slow) as server, opened_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        rig.typed("Later")
+        rig.typed("Only a.txt", send=False)
+        both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return, both)
+        await until(lambda: len(rig.ahead()) == 2, "both wait in sight")
+        assert [one.steer for one in rig.chat.ahead.queue.waiting] == [False, True]
+        slow.go.set()
+        await until(lambda: len(rig.facts(TurnEnded)) == 2, "both turns ended")
+        await rig.turn_over()
+        assert said(rig) == [("One", False), ("Only a.txt", True), ("Later", False)]
+        asked = server.bodies[1]["messages"]
+        assert [one["role"] for one in asked[-3:]] == ["assistant", "tool", "user"]
+        assert asked[-1]["content"] == "Only a.txt"
+        assert rig.ahead() == ()
+
+
+async def test_what_waits_is_changed_in_its_list(qapp: QApplication, tmp_path: Path) -> None:
+    """Words, order, purpose and removal, each by its button."""
+    slow = Slow()
+    async with ChatServer(slow) as server, opened_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        for text in ("Two", "Three", "Four", "Five"):
+            rig.typed(text)
+        await until(lambda: len(rig.ahead()) == 4, "all wait in sight")
+        click(line(rig, "Two"), "Change")
+        QTest.keyClicks(field(line(rig, "Two")), ", better")
+        QTest.keyClick(field(line(rig, "Two")), Qt.Key.Key_Return)
+        await until(lambda: "Waiting to be sent: Two, better" in rig.ahead(), "other words")
+        click(line(rig, "Five"), "Send it earlier")
+        await until(lambda: [one.text for one in rig.talk.queue.waiting][2] == "Five", "another order")
+        click(line(rig, "Three"), "Take it back")
+        click(line(rig, "Four"), "Steer")
+        await until(lambda: line(rig, "Four").one.steer and len(rig.ahead()) == 3, "another purpose")
+        slow.go.set()
+        await until(lambda: len(rig.facts(TurnEnded)) == 3, "all turns ended")
+        await rig.turn_over()
+        assert said(rig) == [("One", False), ("Four", True), ("Two, better", False), ("Five", False)]
+
+
+async def test_words_that_are_being_changed_are_not_lost_when_the_message_is_sent(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """They come back to the composer, in front of what stands there."""
+    slow = Slow()
+    async with ChatServer(slow) as server, opened_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        rig.typed("Two")
+        await until(rig.ahead, "it waits in sight")
+        rig.typed("a draft", send=False)
+        click(line(rig, "Two"), "Change")
+        QTest.keyClicks(field(line(rig, "Two")), ", better")
+        slow.go.set()
+        await until(lambda: len(rig.facts(TurnEnded)) == 2, "both turns ended")
+        await rig.turn_over()
+        assert [one.text for one in rig.facts(UserSpoke)] == ["One", "Two"]
+        assert rig.composer.text() == "Two, better\na draft"
+
+
+async def test_the_buttons_say_what_they_do(qapp: QApplication, tmp_path: Path) -> None:
+    """Queue and Steer are there while the agent works and something is typed; Steer does."""
+    slow = Slow()
+    async with ChatServer(slow) as server, opened_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        rig.typed("Only a.txt", send=False)
+        press(rig.composer, "Steer")
+        await until(rig.ahead, "it waits in sight")
+        assert rig.chat.ahead.queue.waiting[0].steer
+        assert rig.composer.text() == ""
+        slow.go.set()
+        await rig.turn_over()
+        await until(lambda: said(rig) == [("One", False), ("Only a.txt", True)], "it steered")
+        assert len(rig.facts(TurnEnded)) == 1

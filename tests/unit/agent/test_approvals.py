@@ -1,0 +1,314 @@
+"""Whole turns in which calls need a yes: by the person, by rules, and by the mode."""
+
+from __future__ import annotations
+
+from asyncio import TaskGroup
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.approval import DENIED
+from helix_desktop.agent.update import CallWaiting, Trouble
+from helix_desktop.context.errors import InputUnusable, WorkspaceUntrusted
+from helix_desktop.context.event import ApprovalGiven, ModeChanged, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.mode import REFUSED_IN_PLAN
+from helix_desktop.context.tool import Reply, Rule
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import ScriptedModel, answers_of, called, in_turn, said
+from tests.support.subagent_rig import PARENT, Family
+
+Given = dict[str, Any]
+MAKE: Given = {"kind": "command", "subject": "make test", "confined": True}
+PUSH: Given = {"kind": "command", "subject": "git push", "confined": False}
+EDIT: Given = {"kind": "edit", "subject": "src/a.py"}
+ENVRC: Given = {"kind": "edit", "subject": ".envrc"}
+
+
+def rig_of(*steps: tuple[Given, ...]) -> Rig:
+    """A conversation whose model asks for these calls, step by step."""
+    made = (called(*(("ask", one) for one in step), key=f"s{number}") for number, step in enumerate(steps))
+    return Rig(ScriptedModel(in_turn(*made, said("Done."))))
+
+
+async def waiting(rig: Rig, *ids: str) -> tuple[str, ...]:
+    """Let the loop run until these calls, and no others, wait."""
+    await rig.when(lambda: tuple(one.call_id for one in rig.talk.asks) == ids)
+    return ids
+
+
+async def test_all_that_waits_is_asked_at_once() -> None:
+    """Ten calls of a step are ten questions, answered in any order; they run one by one."""
+    rig = rig_of(tuple({**MAKE, "subject": f"make t{number}"} for number in range(10)))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    ids = await waiting(rig, *(f"s0{number}" for number in range(10)))
+    for call_id in reversed(ids):
+        assert talk.decide(call_id, "deny" if call_id == "s03" else "once")
+    await rig.idle()
+    assert sorted(rig.tools.ran) == sorted(set(ids) - {"s03"})
+    assert [one.outcome for one in rig.events(ToolAnswered)].count("denied") == 1
+    await rig.sound()
+
+
+async def test_words_with_a_no_reach_the_agent() -> None:
+    rig = rig_of((PUSH,))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    (call,) = await waiting(rig, "s00")
+    talk.decide(call, Reply("deny", words="Not to main.\nMake a branch."))
+    await rig.idle()
+    assert answers_of(rig.model.requests[1]) == [f"{DENIED} The user says: Not to main. Make a branch."]
+    (given,) = rig.events(ApprovalGiven)
+    assert (given.decision, given.words, given.saved) == ("deny", "Not to main. Make a branch.", "")
+    assert rig.rules.rules() == ()
+    await rig.sound()
+
+
+async def test_a_rule_of_the_session_holds_for_this_run_only() -> None:
+    rig = rig_of((MAKE,), (MAKE, PUSH), (MAKE,))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    (call,) = await waiting(rig, "s00")
+    talk.decide(call, "session")
+    await waiting(rig, "s11")
+    talk.decide("s11", "once")
+    await rig.idle()
+    assert rig.rules.rules() == ()
+    assert [one.text for one in talk.leeway.rules] == ["Use ask: make test, in the sandbox"]
+    given = rig.events(ApprovalGiven)
+    assert [(one.decision, one.rule) for one in given if one.subject == "make test"] == [
+        ("session", ""),
+        ("session", "Use ask: make test, in the sandbox"),
+        ("session", "Use ask: make test, in the sandbox"),
+    ]
+    again = await rig.new_room(rig.store, rig.room.policy).open(talk.session.id)
+    assert again.leeway.rules == ()
+
+
+async def test_a_rule_answers_what_already_waits() -> None:
+    """A yes to a pattern answers the other questions that it is about, and leaves the rest."""
+    rig = rig_of(({**MAKE, "subject": "git log -1"}, {**MAKE, "subject": "git log -2"}, PUSH))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    first, second, third = await waiting(rig, "s00", "s01", "s02")
+    pattern = talk.asks[0].offers[1]
+    talk.decide(first, Reply("always", pattern))
+    await rig.when(lambda: rig.tools.ran == [first, second])
+    assert [one.call_id for one in talk.asks] == [third]
+    talk.decide(third, "deny")
+    await rig.idle()
+    assert rig.rules.rules() == (pattern,)
+    assert {one.call_id: one.rule for one in rig.events(ApprovalGiven)} == {
+        first: "",
+        second: pattern.text,
+        third: "",
+    }
+
+
+async def test_a_saved_no_is_stricter_than_a_saved_yes() -> None:
+    rig = rig_of((PUSH,))
+    await rig.rules.add(Rule("ask", "git push"))
+    await rig.rules.add(Rule("ask", "git push *", kind="pattern", effect="deny"))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await rig.idle()
+    assert (rig.tools.ran, rig.told(CallWaiting)) == ([], [])
+    (given,) = rig.events(ApprovalGiven)
+    assert (given.decision, given.rule) == ("deny", "Never: run commands like: git push *")
+    assert answers_of(rig.model.requests[1]) == [f"{DENIED} A saved rule says: {given.rule}."]
+
+
+async def test_a_no_can_be_saved_from_the_question() -> None:
+    rig = rig_of((PUSH,), (PUSH,))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    (call,) = await waiting(rig, "s00")
+    never = Rule("ask", "git push", effect="deny")
+    talk.decide(call, Reply("deny", never))
+    await rig.idle()
+    assert rig.rules.rules() == (never,)
+    assert [(one.rule, one.saved) for one in rig.events(ApprovalGiven)] == [
+        ("", never.text),
+        (never.text, ""),
+    ]
+
+
+async def test_a_rule_that_asks_is_named_in_the_question() -> None:
+    rig = rig_of((EDIT,))
+    await rig.rules.add(Rule("*", "", kind="folder"))
+    await rig.rules.add(Rule("*", "src", kind="folder", effect="ask"))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    (call,) = await waiting(rig, "s00")
+    assert talk.asks[0].because == "Always ask before: change any file in src"
+    talk.decide(call, "once")
+    await rig.idle()
+    assert rig.tools.ran == [call]
+
+
+async def test_a_rule_that_cannot_be_saved_allows_the_call_and_is_told() -> None:
+    rig = rig_of((MAKE,))
+    rig.rules.broken = True
+    talk = await rig.begin()
+    await talk.send("Go.")
+    (call,) = await waiting(rig, "s00")
+    talk.decide(call, "always")
+    await rig.idle()
+    assert rig.tools.ran == [call]
+    assert [one.what for one in rig.told(Trouble)] == ["The rule was not saved."]
+    assert [(one.decision, one.saved) for one in rig.events(ApprovalGiven)] == [("always", "")]
+    assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+
+
+async def test_plan_refuses_what_would_change_something() -> None:
+    """Also what a rule allows; the model hears of the mode by a note, and the prefix stays."""
+    rig = Rig(ScriptedModel(in_turn(called(("ask", MAKE), ("ask", EDIT), ("say", {})), said("A plan."))))
+    await rig.rules.add(Rule("ask", "make test"))
+    talk = await rig.begin()
+    await talk.set_mode("plan")
+    await talk.run("Do it.")
+    assert rig.tools.ran == ["c2"]
+    first, second = rig.model.requests
+    assert first.messages[0].text == "You are an agent."
+    assert first.messages[-1].text.startswith("[Mode: plan] Only read")
+    assert first.messages[-1].text.endswith("\n\nDo it.")
+    assert answers_of(second)[:2] == [REFUSED_IN_PLAN, REFUSED_IN_PLAN]
+    assert [one.mode for one in rig.events(ApprovalGiven)][-2:] == ["plan", "plan"]
+    await rig.sound()
+
+
+async def test_the_model_is_told_of_a_mode_once() -> None:
+    """With the first message after the change; nothing that was sent before is sent otherwise."""
+    rig = Rig(ScriptedModel(lambda _: said("Yes.")))
+    talk = await rig.begin()
+    await talk.run("One.")
+    await talk.set_mode("auto")
+    await talk.set_mode("plan")
+    await talk.run("Two.")
+    await talk.run("Three.")
+    await talk.set_mode("ask")
+    await talk.run("Four.")
+    spoken = rig.events(UserSpoke)
+    assert [one.mode for one in spoken] == ["ask", "plan", "plan", "ask"]
+    assert [one.note[:12] for one in spoken] == ["", "[Mode: plan]", "", "[Mode: ask] "]
+    assert [one.text for one in spoken] == ["One.", "Two.", "Three.", "Four."]
+    for earlier, later in zip(rig.model.requests, rig.model.requests[1:], strict=False):
+        assert later.messages[: len(earlier.messages)] == earlier.messages
+    assert [one.mode for one in rig.events(ModeChanged)] == ["auto", "plan", "ask"]
+    await rig.sound()
+
+
+async def test_the_mode_is_kept_with_the_session() -> None:
+    rig = Rig(ScriptedModel(lambda _: said("Yes.")))
+    talk = await rig.begin()
+    await talk.set_mode("plan")
+    await talk.set_mode("plan")
+    assert len(rig.events(ModeChanged)) == 1
+    again = await rig.new_room(rig.store, rig.room.policy).open(talk.session.id)
+    assert again.mode == "plan"
+
+
+async def test_auto_runs_edits_and_what_is_confined_and_asks_for_the_rest() -> None:
+    rig = rig_of((MAKE, EDIT, PUSH, ENVRC, {}))
+    talk = await rig.begin()
+    await talk.set_mode("auto")
+    await talk.send("Go.")
+    await waiting(rig, "s02", "s03", "s04")
+    await rig.when(lambda: rig.tools.ran == ["s00", "s01"])
+    assert [(one.decision, one.mode) for one in rig.events(ApprovalGiven)] == [("once", "auto")] * 2
+    for call in ("s02", "s03", "s04"):
+        talk.decide(call, "deny")
+    await rig.idle()
+
+
+async def test_a_saved_no_holds_in_auto() -> None:
+    rig = rig_of((EDIT,))
+    await rig.rules.add(Rule("*", "src", kind="folder", effect="deny"))
+    talk = await rig.begin()
+    await talk.set_mode("auto")
+    await talk.run("Go.")
+    assert rig.tools.ran == []
+
+
+async def test_a_change_of_mode_answers_what_waits() -> None:
+    rig = rig_of((MAKE, PUSH), (PUSH,))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await waiting(rig, "s00", "s01")
+    await talk.set_mode("auto")
+    await rig.when(lambda: rig.tools.ran == ["s00"])
+    await waiting(rig, "s01")
+    await talk.set_mode("plan")
+    await rig.idle()
+    assert rig.tools.ran == ["s00"]
+    assert [one.outcome for one in rig.events(ToolAnswered)] == ["ran", "denied", "denied"]
+    await rig.sound()
+
+
+async def test_subagents_act_in_their_parents_leeway() -> None:
+    """A rule of the parent's session, its mode, and a rule given at a subagent's question hold for both."""
+    scripts = {
+        PARENT: in_turn(called(("ask", MAKE), key="p"), said("Begun.")),
+        "alpha": in_turn(called(("ask", MAKE), ("ask", PUSH), key="k"), said("Found.")),
+        "beta": in_turn(called(("ask", PUSH), key="b"), said("Found.")),
+        "gamma": in_turn(called(("ask", PUSH), key="g"), said("Planned.")),
+    }
+    family = Family(scripts)
+    talk = await family.begin()
+    await talk.send(PARENT)
+    await family.when(lambda: talk.asks)
+    talk.decide("p0", "session")
+    await family.idle()
+    async with TaskGroup() as group:
+        group.create_task(talk.subagents.run("alpha"))
+        await family.when(lambda: [one.subject for one in talk.asks] == ["git push"])
+        talk.decide(talk.asks[0].call_id, "session")
+    assert [one.subject for one in talk.leeway.rules] == ["make test", "git push"]
+    await talk.subagents.run("beta")
+    assert family.tools.ran == ["p0", "k0", "k1", "b0"]
+    await talk.set_mode("plan")
+    result = await talk.subagents.run("gamma")
+    assert family.tools.ran == ["p0", "k0", "k1", "b0"]
+    log = await family.log(result.session)
+    (spoke,) = (one.event for one in log if isinstance(one.event, UserSpoke))
+    assert spoke.note.startswith("[Mode: plan]")
+    child = await family.room.open(result.session)
+    assert child.mode == "ask", "opened later it is a session of its own"
+
+
+async def test_a_subagents_mode_is_its_parents() -> None:
+    asking = in_turn(called(("ask", PUSH), key="k"), said("Found."))
+    family = Family({PARENT: in_turn(called(("delegate", {"task": "alpha"}))), "alpha": asking})
+    talk = await family.begin()
+    await talk.send(PARENT)
+    await family.when(lambda: talk.asks)
+    (child,) = await family.children()
+    opened = await family.room.open(child)
+    with pytest.raises(InputUnusable, match="in the mode of the session that started it"):
+        await opened.set_mode("auto")
+    await talk.set_mode("plan")
+    await family.idle()
+    given = [one.event for one in await family.log(child) if isinstance(one.event, ApprovalGiven)]
+    assert [(one.decision, one.mode) for one in given] == [("deny", "plan")]
+
+
+async def test_nothing_leaves_an_untrusted_folder() -> None:
+    """No message begins a turn, no handover asks a model, no call runs (CVE-2025-59536, CVE-2026-21852)."""
+    rig = rig_of(({"kind": "other"},))
+    talk = await rig.begin()
+    rig.trusted = False
+    for sending in (talk.send, talk.run):
+        with pytest.raises(WorkspaceUntrusted, match="not trusted yet"):
+            await sending("Go.")
+    assert (rig.model.requests, rig.tools.ran, rig.events(UserSpoke)) == ([], [], [])
+    rig.trusted = True
+    await talk.send("Go.")
+    await waiting(rig, "s00")
+    rig.trusted = False
+    talk.decide("s00", "once")
+    await rig.idle()
+    assert rig.tools.ran == []
+    assert len(rig.model.requests) == 1
+    assert rig.events(ToolAnswered)[0].text.startswith("This folder is not trusted yet.")
+    (ended,) = rig.events(TurnEnded)
+    assert (ended.how, ended.what) == ("failed", "This folder is not trusted yet.")

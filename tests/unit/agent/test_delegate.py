@@ -1,0 +1,141 @@
+"""The tool `delegate`: tasks that the agent gives out, and their sessions (CONTEXT.md 3.7)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.agent.subagent import AT_ONCE
+from helix_desktop.context.errors import ModelRefused
+from helix_desktop.context.event import (
+    ApprovalGiven,
+    SessionStarted,
+    SubagentStarted,
+    SweepMade,
+    ToolAnswered,
+    TurnEnded,
+)
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.tool import Delegated
+from tests.support.scripted_model import answers_of, called, in_turn, said
+from tests.support.subagent_rig import PARENT, Household, delegating, started, valid, waiting
+
+SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
+MANY = tuple(f"task {number}" for number in range(AT_ONCE + 2))
+
+
+async def test_the_agent_gives_out_tasks_side_by_side() -> None:
+    """Both work at once; the parent's log says which session does which call, and what each took."""
+    scripts = {PARENT: delegating("alpha", "beta"), "alpha": waiting("alpha"), "beta": waiting("beta")}
+    house = Household(scripts)
+    await started(house, 2)
+    house.tools.gate.set()
+    await house.idle()
+    await house.sound()
+    alpha, beta = await house.children()
+    assert house.events(SubagentStarted) == [
+        SubagentStarted("c0", alpha, "alpha"),
+        SubagentStarted("c1", beta, "beta"),
+    ]
+    for child, call in ((alpha, "c0"), (beta, "c1")):
+        (answer,) = [one for one in house.events(ToolAnswered) if one.call_id == call]
+        spent = house.moves(child)[-1].spent
+        assert (answer.subagent, answer.delegated) == (child, Delegated("done", 2, spent))
+        assert spent > 0
+        assert {one.call for one in house.moves(child)} == {call}
+        assert house.moves(child)[-1].tool == f"wait {answer.text.split()[0]}"
+    assert answers_of(house.requests(PARENT)[-1]) == [one.text for one in house.events(ToolAnswered)]
+    assert house.events(ApprovalGiven) == [], "nobody is asked whether one may begin"
+    assert valid(house.model.requests)
+
+
+async def test_only_so_many_work_at_once() -> None:
+    """The others wait for a place and say so; all get theirs."""
+    house = Household({PARENT: delegating(*MANY)} | {one: waiting(one) for one in MANY})
+    await started(house, AT_ONCE)
+    children = await house.children()
+    assert len(children) == len(MANY)
+    await house.when(lambda: all(house.moves(child) for child in children))
+    phases = [house.moves(child)[-1].phase for child in children]
+    assert phases == ["working"] * AT_ONCE + ["queued", "queued"]
+    assert [house.moves(child)[-1].began > 0 for child in children] == [True] * AT_ONCE + [False] * 2
+    assert len(house.tools.ran) == AT_ONCE
+    house.tools.gate.set()
+    await house.idle()
+    assert [one.text.split(" found")[0] for one in house.events(ToolAnswered)] == sorted(MANY)
+    await house.sound()
+
+
+async def test_one_that_waits_for_a_place_is_stopped_with_the_others() -> None:
+    """It never begins; the calls are answered, and say where the logs are."""
+    house = Household({PARENT: delegating(*MANY)} | {one: waiting(one) for one in MANY})
+    await started(house, AT_ONCE)
+    children = await house.children()
+    await house.talk.stop()
+    await house.sound()
+    last = (await house.log(children[-1]))[-1].event
+    assert isinstance(last, SessionStarted)
+    assert [one.subagent for one in house.events(ToolAnswered)] == children
+    assert {one.outcome for one in house.events(ToolAnswered)} == {"interrupted"}
+
+
+async def test_wrong_arguments_are_told_to_the_agent() -> None:
+    """What is wrong, and what the tool takes; nothing is begun."""
+    calls = called(
+        ("delegate", {"job": "x"}), ("delegate", {"task": "x", "model": "best"}), ("delegate", {"task": " "})
+    )
+    house = Household({PARENT: in_turn(calls)})
+    await house.begin()
+    await house.talk.run(PARENT)
+    unknown, model, empty = answers_of(house.requests(PARENT)[-1])
+    assert unknown.startswith("delegate was called with wrong arguments.")
+    assert "task, title?, model? (one of main, fast, long)" in unknown
+    assert "model" in model
+    assert empty.startswith("The subagent was given no task.")
+    assert len(await house.store.sessions()) == 1
+
+
+async def test_one_that_fails_says_what_it_took() -> None:
+    """Its card can say so, also when the session is read again."""
+    house = Household(
+        {
+            PARENT: delegating("alpha"),
+            "alpha": in_turn(called(("say", {}), key="k"), [ModelRefused("The server refused the key.")]),
+        }
+    )
+    await house.begin()
+    await house.talk.run(PARENT)
+    (answer,) = house.events(ToolAnswered)
+    assert not answer.ok
+    assert answer.delegated is not None
+    assert (answer.delegated.how, answer.delegated.steps) == ("failed", 1)
+
+
+async def test_one_opened_after_its_end_goes_on_as_what_it_was() -> None:
+    """Its own policy holds, it is told what subagents are told, and it has no tool to start others."""
+    outputs = [called(("say", {"text": "words " * 40, "times": 3}), key=f"k{step}") for step in range(6)]
+    house = Household({"alpha": in_turn(said("Begun."), *outputs)}, PROFILES["off"])
+    await house.begin()
+    done = await house.talk.subagents.run("alpha", SWEEPING)
+    again = house.new_room(house.store, PROFILES["off"])
+    opened = await again.open(done.session)
+    assert opened.session.transcript.own_policy == SWEEPING
+    assert (await opened.run("Go on.")).how == "done"
+    request = house.requests("alpha")[-1]
+    assert request.messages[0].text.endswith("Only your last words count.")
+    assert [spec.name for spec in request.tools] == ["say"]
+    assert [one for one in opened.session.log if isinstance(one.event, SweepMade)]
+    assert isinstance(opened.session.log[-1].event, TurnEnded)
+    await again.close()
+
+
+async def test_the_role_of_its_model_is_kept() -> None:
+    """Where the workspace names no model for it, the main one answers."""
+    asked = called(("delegate", {"task": "alpha", "title": "A", "model": "fast"}))
+    house = Household({PARENT: in_turn(asked)})
+    await house.begin()
+    await house.talk.run(PARENT)
+    (child,) = await house.children()
+    first = (await house.log(child))[0].event
+    assert first == SessionStarted("A", house.talk.session.id, "c0", "fast")
+    assert house.events(SubagentStarted) == [SubagentStarted("c0", child, "A", "fast")]
+    assert house.events(ToolAnswered)[0].text.startswith("Done.")

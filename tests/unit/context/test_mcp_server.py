@@ -1,0 +1,165 @@
+"""What a server's entry binds consent to, what is wrong with one, and how a pasted one is read."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import InputUnusable
+from helix_desktop.context.mcp_pasted import Draft, read_pasted
+from helix_desktop.context.mcp_server import ServerEntry, faults_of, usable_name
+
+WORD = st.text(min_size=1, max_size=8)
+PAIRS = st.dictionaries(WORD, WORD, max_size=3)
+NAMES = st.lists(WORD, max_size=3, unique=True).map(tuple)
+ENTRIES = st.builds(
+    ServerEntry,
+    name=st.just("x"), command=WORD, args=NAMES, env=PAIRS, secret_env=NAMES, cwd=WORD, url=WORD,
+    headers=PAIRS, secret_headers=NAMES, enabled=st.booleans(), off=NAMES,
+)  # fmt: skip
+DECIDES = ("command", "args", "env", "secret_env", "cwd", "url", "headers", "secret_headers")
+
+
+@given(ENTRIES, ENTRIES)
+def test_consent_is_bound_to_all_that_decides_what_runs(one: ServerEntry, other: ServerEntry) -> None:
+    """Two entries have one fingerprint exactly when they would start, or reach, the same thing alike."""
+
+    def decides(entry: ServerEntry) -> list[object]:
+        found = msgspec.structs.asdict(entry)
+        return [sorted(v) if isinstance(v := found[key], tuple) and key != "args" else v for key in DECIDES]
+
+    assert (one.fingerprint == other.fingerprint) == (decides(one) == decides(other))
+    agreed = msgspec.structs.replace(one, approved=one.fingerprint)
+    assert agreed.agreed
+    for key in DECIDES:
+        swapped = msgspec.structs.replace(agreed, **{key: getattr(other, key)})
+        assert swapped.agreed == (swapped.fingerprint == one.fingerprint)
+
+
+def test_switches_need_no_new_consent() -> None:
+    """Switching a server or a tool off and on again is nothing that runs anything else."""
+    entry = ServerEntry(name="x", command="run")
+    changed = msgspec.structs.replace(entry, enabled=False, off=("a",), name="y", quiet_s=5)
+    assert changed.fingerprint == entry.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"name": "Has Space", "command": "x"}, "name", "small letters"),
+        ({"name": "a__b", "command": "x"}, "name", "small letters"),
+        ({"name": "taken", "command": "x"}, "name", "already"),
+        ({"name": "x"}, "reach", "Give a command"),
+        ({"name": "x", "command": "a", "url": "https://b"}, "reach", "Give a command"),
+        ({"name": "x", "url": "ftp://b"}, "reach", "no address"),
+        (
+            {"name": "x", "url": "http://far.example/mcp", "secret_headers": ("Authorization",)},
+            "reach",
+            "unencr",
+        ),
+        ({"name": "x", "command": "a\u202eb"}, "reach", "unprintable"),
+        ({"name": "x", "command": "a", "env": {"A B": "c"}}, "env", "no name of a variable"),
+        ({"name": "x", "command": "a", "env": {"A": "c"}, "secret_env": ("A",)}, "env", "twice"),
+        ({"name": "x", "url": "https://b", "headers": {"X": "a\r\nHost: evil"}}, "headers", "one line"),
+        ({"name": "x", "url": "https://b", "headers": {"Host": "evil"}}, "headers", "set by the protocol"),
+    ],
+)
+def test_what_cannot_be_used_is_said(fields: dict[str, object], field: str, words: str) -> None:
+    """Each fault stands at its field."""
+    faults = faults_of(msgspec.convert(fields, ServerEntry), ("taken",))
+    assert list(faults) == [field]
+    assert words in faults[field]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"]},
+        {"url": "https://mcp.example.com/mcp?x=1", "secret_headers": ["Authorization"]},
+        {"url": "http://localhost:8000/mcp", "secret_headers": ["Authorization"]},
+        {"url": "http://[::1]:8000/"},
+        {"url": "http://far.example/mcp"},
+    ],
+)
+def test_what_can_be_used(fields: dict[str, object]) -> None:
+    """Commands, and addresses."""
+    assert faults_of(msgspec.convert({"name": "x-1", **fields}, ServerEntry)) == {}
+
+
+@given(st.text(max_size=60), st.lists(st.text("ab-1", min_size=1, max_size=3), max_size=4))
+def test_a_name_can_be_made_of_anything(text: str, taken: list[str]) -> None:
+    """It can be used, and is nobody else's."""
+    name = usable_name(text.replace("__", "_"), tuple(taken))
+    assert "__" in name or not faults_of(ServerEntry(name=name, command="x"), tuple(taken))
+
+
+CLAUDE = """{"mcpServers": {
+  "GitHub": {"command": "docker", "args": ["run", "-i", "ghcr.io/github/github-mcp-server"],
+             "env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_1234", "GITHUB_HOST": "github.com"}},
+  "linear": {"type": "http", "url": "https://mcp.linear.app/mcp", "headers": {"Authorization": "Bearer abc"}},
+  "off": {"command": "x", "disabled": true}
+}}"""
+
+
+def test_the_common_json_form_is_understood() -> None:
+    """Servers, arguments, variables; what looks like a secret is kept apart from what is stored openly."""
+    github, linear, off = read_pasted(CLAUDE, ("linear",))
+    assert github.entry == ServerEntry(
+        name="github", command="docker", args=("run", "-i", "ghcr.io/github/github-mcp-server"),
+        env={"GITHUB_HOST": "github.com"}, secret_env=("GITHUB_PERSONAL_ACCESS_TOKEN",),
+    )  # fmt: skip
+    assert github.secrets == {"GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_1234"}
+    assert (linear.entry.name, linear.entry.url) == ("linear-2", "https://mcp.linear.app/mcp")
+    assert linear.secrets == {"Authorization": "Bearer abc"}
+    assert not off.entry.enabled
+    assert all(not draft.entry.agreed for draft in (github, linear, off))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "command", "args"),
+    [
+        ("npx -y @modelcontextprotocol/server-filesystem /tmp", "filesystem", "npx",
+         ("-y", "@modelcontextprotocol/server-filesystem", "/tmp")),
+        ("uvx mcp-server-git --repository .", "git", "uvx", ("mcp-server-git", "--repository", ".")),
+        ('python3 "my server.py"', "my-server", "python3", ("my server.py",)),
+        ("/opt/bin/thing-mcp", "thing", "/opt/bin/thing-mcp", ()),
+        ('{"command": "uvx", "args": ["mcp-server-time"]}', "uvx", "uvx", ("mcp-server-time",)),
+        ('"time": {"command": "uvx"}', "time", "uvx", ()),
+        ('{"servers": {"vs": {"type": "stdio", "command": "x"}}}', "vs", "x", ()),
+    ],
+)  # fmt: skip
+def test_command_lines_and_single_blocks(text: str, name: str, command: str, args: tuple[str, ...]) -> None:
+    """Whatever is pasted becomes one server with a name that says what it is."""
+    (draft,) = read_pasted(text)
+    assert (draft.entry.name, draft.entry.command, draft.entry.args) == (name, command, args)
+    assert not faults_of(draft.entry)
+
+
+def test_urls_and_variables() -> None:
+    """An address alone, and variables before a command."""
+    assert read_pasted("https://mcp.sentry.dev/mcp") == (
+        Draft(ServerEntry(name="sentry", url="https://mcp.sentry.dev/mcp")),
+    )
+    (draft,) = read_pasted("API_TOKEN=abc LEVEL=2 serve --fast")
+    assert draft.entry.env == {"LEVEL": "2"}
+    assert draft.secrets == {"API_TOKEN": "abc"}
+
+
+@pytest.mark.parametrize("value", ["${input:key}", "$TOKEN", "<your token>", "YOUR_API_KEY", "Bearer ${X}"])
+def test_a_secret_that_stands_elsewhere_is_asked_for(value: str) -> None:
+    """Our own environment is never read for it."""
+    (draft,) = read_pasted(f'{{"x": {{"url": "https://a.b", "headers": {{"Authorization": "{value}"}}}}}}')
+    assert draft.secrets == {"Authorization": ""}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "{", "{}", '{"a": 1}', "'open", "A=1", '{"command": "x", "args": "no list"}',
+             '{"x": {"url": "https://a.b/sse", "type": "sse"}}', '{"x": {"command": "y", "env": ["no"]}}'],
+)  # fmt: skip
+def test_what_cannot_be_read_is_said(text: str) -> None:
+    """With what to do instead."""
+    with pytest.raises(InputUnusable) as caught:
+        read_pasted(text)
+    assert caught.value.fix

@@ -1,0 +1,80 @@
+"""Whatever a session went through, each dialect gets a request that its reference allows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.message import Message, ModelInfo, Request
+from helix_desktop.providers.anthropic_request import Thoughts, written
+from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.openai_chat_request import request_body as chat_body
+from helix_desktop.providers.openai_responses_request import request_body as responses_body
+from tests.support.histories import Maker, histories
+from tests.support.verbatims import as_spoken
+from tests.support.wire_rules import anthropic_problems, responses_problems
+
+INFO = ModelInfo("here", "m", output=1_000)
+NAMES: tuple[DialectName, ...] = ("openai-chat", "openai-responses", "anthropic")
+
+
+def body_of(name: DialectName, request: Request) -> bytes:
+    if name == "anthropic":
+        return written(INFO, request, most=1_000).body
+    return chat_body(INFO, request) if name == "openai-chat" else responses_body(INFO, request)
+
+
+def requests_of(maker: Maker, name: DialectName) -> list[Request]:
+    """Some of the requests that were sent, with their images, the newest among them."""
+    sent = [one.request for one in maker.sent]
+    chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
+    return [
+        as_spoken(msgspec.structs.replace(one, pictures=maker.contents), name, INFO) for one in chosen if one
+    ]
+
+
+@given(histories(), st.sampled_from(("all", "bound", "none")))
+def test_anthropic(maker: Maker, thoughts: Thoughts) -> None:
+    for request in requests_of(maker, "anthropic"):
+        body = json.loads(written(INFO, request, most=1_000, thoughts=thoughts).body)
+        assert anthropic_problems(body) == []
+        if thoughts != "all":
+            assert "thinking" not in str([m for m in body["messages"] if m["role"] == "assistant"])
+
+
+@given(histories(), st.booleans())
+def test_responses(maker: Maker, reasoning: bool) -> None:
+    for request in requests_of(maker, "openai-responses"):
+        body = json.loads(responses_body(INFO, request, reasoning=reasoning))
+        assert responses_problems(body) == []
+        assert any(item.get("type") == "reasoning" for item in body["input"]) <= reasoning
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(histories(), st.sampled_from(("And now?", "☃")))
+def test_earlier_messages_keep_their_bytes_when_more_follow(
+    name: DialectName, maker: Maker, more: str
+) -> None:
+    """What a provider's cache goes by; breakpoints move, and are no part of it."""
+    for request in requests_of(maker, name):
+        longer = msgspec.structs.replace(
+            request, messages=(*request.messages, Message("assistant", "So."), Message("user", more))
+        )
+        assert body_of(name, request) == body_of(name, request)
+        short, long = (_unmarked(json.loads(body_of(name, one))) for one in (request, longer))
+        before, after = (
+            one.pop("input" if name == "openai-responses" else "messages") for one in (short, long)
+        )
+        assert short == long
+        assert after[: len(before)] == before
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
+    return [_unmarked(one) for one in value] if isinstance(value, list) else value
