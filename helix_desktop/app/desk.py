@@ -13,7 +13,6 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
@@ -106,7 +105,7 @@ class Desk:
         model = await self.models.named(record.model)
         folder = self.registry.store_folder(identity)
         store = await self._open_store(folder, identity, now_ms, told=told)
-        tools = self._tools(identity, root, store) if root else None
+        tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -144,13 +143,6 @@ class Desk:
         """Whether the demo model's script answers in a workspace."""
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
-
-    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
-        """Our own tools, then those of the workspace's MCP servers."""
-        hub = self.servers.open(identity, root)
-        tools = Toolset(self.tooling.box(identity, root, store), hub)
-        hub.changed = tools.refresh
-        return tools
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""

@@ -82,9 +82,9 @@ class McpPresenter:
             self._page.show_nothing()
             return
         record = self._desk.registry.get(room.id)
-        reports = await self._desk.servers.reports(room.id)
+        reports, keeping = await self._desk.servers.reports(room.id), await self._desk.servers.keeping()
         if room.id == self._shell.active:
-            self._page.show_servers(record.name, record.path, reports)
+            self._page.show_servers(record.name, record.path, reports, keeping)
 
     async def _add(self, drafts: list[Draft]) -> None:
         await self._desk.servers.add(self._shell.active, drafts)
