@@ -110,7 +110,9 @@ class Desk:
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(identity)
         store = await self._open_store(folder, identity, now_ms, told=told)
-        tools = self._tools(identity, root, store) if root else None
+        tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
+        if tools:
+            self._toolsets[identity] = tools
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -148,14 +150,6 @@ class Desk:
         """Whether the demo model's script answers in a workspace."""
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
-
-    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
-        """Our own tools, then those of the workspace's MCP servers."""
-        hub = self.servers.open(identity, root)
-        tools = Toolset(self.tooling.box(identity, root, store), hub)
-        hub.changed = tools.refresh
-        self._toolsets[identity] = tools
-        return tools
 
     async def walls(self, identity: str) -> tuple[str, bool]:
         """What holds commands of a workspace back, in a sentence for people, and whether anything does."""

@@ -157,6 +157,10 @@ class McpServers(Protocol):
         """How the servers of a workspace are doing, in order."""
         ...
 
+    async def keeping(self) -> str:
+        """Where secrets are kept, for people."""
+        ...
+
     async def add(self, identity: str, drafts: Sequence[Draft]) -> None:
         """Add servers and start them."""
         ...
