@@ -26,7 +26,7 @@ from helix_desktop.app.tooling import Tooling
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
-from helix_desktop.config.settings import Provider, Settings, SettingsFile
+from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
@@ -106,10 +106,12 @@ class Desk:
         record = self.registry.get(identity)
         root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
-        model = await self.models.named(record.model)
+        roles = await self.models.roles(record)
         folder = self.registry.store_folder(identity)
         store = await self._open_store(folder, identity, now_ms, told=told)
-        tools = self._tools(identity, root, store) if root else None
+        tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
+        if tools:
+            self._toolsets[identity] = tools
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -122,7 +124,7 @@ class Desk:
         )
         parts.delegate = _delegate() if root else None
         self._stores[identity] = store
-        room = Room(identity, parts, policy, model, reading)
+        room = Room(identity, parts, policy, roles, reading)
         if tools:
             tools.listen(room.retool)
         if isinstance(store, SharedStore):
@@ -148,14 +150,6 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
-        """Our own tools, then those of the workspace's MCP servers."""
-        hub = self.servers.open(identity, root)
-        tools = Toolset(self.tooling.box(identity, root, store), hub)
-        hub.changed = tools.refresh
-        self._toolsets[identity] = tools
-        return tools
-
     async def walls(self, identity: str) -> tuple[str, bool]:
         """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
         return await self.tooling.walls(identity)
@@ -170,9 +164,13 @@ class Desk:
         """Let another model answer in a workspace, from its next step on."""
         model = await self.models.named(label)
         self.registry.change(identity, model=label)
-        if identity in self._rooms:
-            await self._rooms[identity].use(model)
+        await self.recast(identity)
         return model
+
+    async def recast(self, identity: str) -> None:
+        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
+        if identity in self._rooms:
+            await self._rooms[identity].use(await self.models.roles(self.registry.get(identity)))
 
     @property
     def data_folder(self) -> Path:
@@ -206,14 +204,6 @@ class Desk:
     async def keep_key(self, provider: str, key: str) -> None:
         """Keep a provider's key; an empty one is forgotten."""
         await self.secrets.set(provider, key)
-
-    async def list_models(self, provider: Provider, key: str) -> list[str]:
-        """The models that a server offers. Raises ModelError."""
-        return await self.models.offered(provider, key)
-
-    async def try_model(self, provider: Provider, model: str, key: str) -> str:
-        """Ask a model for one short answer. Raises ModelError."""
-        return await self.models.tried(provider, model, key)
 
     def forgetting(self, identity: str) -> Everywhere:
         """How a secret is removed from an open workspace and from all that is kept beside its store."""

@@ -8,13 +8,16 @@ from typing import Protocol
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
+from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import HelixError
+from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
 from helix_desktop.context.sharing import Sharing
+from helix_desktop.context.trial import Tick
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -30,6 +33,75 @@ class KeyState(Protocol):
     @property
     def text(self) -> str:
         """Its keychain or variable by name, and why it is not in a keychain if it is not."""
+        ...
+
+
+class FoundModel(Protocol):
+    """A model of a server that was found."""
+
+    @property
+    def name(self) -> str:
+        """As it stands in requests."""
+        ...
+
+    @property
+    def figures(self) -> Figures:
+        """What the server says of it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where the server says so, for people."""
+        ...
+
+    @property
+    def loaded(self) -> bool | None:
+        """Whether it is in memory; None when the server does not say."""
+        ...
+
+
+class FoundServer(Protocol):
+    """A model server that answers on this machine."""
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """Where its models are asked."""
+        ...
+
+    @property
+    def models(self) -> Sequence[FoundModel]:
+        """The models that it has."""
+        ...
+
+
+class ModelServers(Protocol):
+    """Servers of models, and what is published of them."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is published of models."""
+        ...
+
+    async def offered(self, provider: Provider, key: str) -> Mapping[str, Said]:
+        """The models that a server offers, and what it says of each; `key` empty: the kept one.
+
+        Raises ModelError.
+        """
+        ...
+
+    async def nearby(self) -> Sequence[FoundServer]:
+        """The model servers that answer on this machine's usual ports."""
+        ...
+
+    async def test(
+        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
+    ) -> bool:
+        """Try a provider and one model of it out; `told` hears every change. Whether all went well."""
         ...
 
 
@@ -82,6 +154,10 @@ class McpServers(Protocol):
 
     async def reports(self, identity: str) -> tuple[ServerReport, ...]:
         """How the servers of a workspace are doing, in order."""
+        ...
+
+    async def keeping(self) -> str:
+        """Where secrets are kept, for people."""
         ...
 
     async def add(self, identity: str, drafts: Sequence[Draft]) -> None:
@@ -229,6 +305,10 @@ class Desk(Protocol):
         """Let the model of a label (empty: the default) answer in a workspace. Raises HelixError."""
         ...
 
+    async def recast(self, identity: str) -> None:
+        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
+        ...
+
     async def save_settings(self, settings: Settings) -> None:
         """Keep changed settings. Raises HelixError."""
         ...
@@ -241,10 +321,7 @@ class Desk(Protocol):
         """Keep a provider's key; an empty one is forgotten."""
         ...
 
-    async def list_models(self, provider: Provider, key: str) -> list[str]:
-        """The models that a server offers; `key` empty: the kept one. Raises ModelError."""
-        ...
-
-    async def try_model(self, provider: Provider, model: str, key: str) -> str:
-        """Ask a model for one short answer, streamed; the answer's beginning. Raises ModelError."""
+    @property
+    def models(self) -> ModelServers:
+        """What is known of models, and their servers, asked."""
         ...

@@ -87,9 +87,9 @@ class McpPresenter:
             self._page.show_nothing()
             return
         record = self._desk.registry.get(room.id)
-        reports = await self._desk.servers.reports(room.id)
+        reports, keeping = await self._desk.servers.reports(room.id), await self._desk.servers.keeping()
         if room.id == self._shell.active:
-            self._page.show_servers(record.name, record.path, reports)
+            self._page.show_servers(record.name, record.path, reports, keeping)
         sharing = await self._desk.endpoints.sharing(room.id)
         if room.id == self._shell.active:
             command = self._desk.cache_command(room.id)

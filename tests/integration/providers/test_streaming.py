@@ -339,7 +339,7 @@ class TestNonsense:
     async def test_a_damaged_piece_is_like_a_cut(self, rig: Rig) -> None:
         damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
         async with rig.serving(damaged, say("whole")) as server:
-            assert (await rig.answer(server)).text == "whole"
+            assert (await answer_of(rig.model(server), QUESTION)).text == "whole"
         assert isinstance(await rig.failure_of(damaged), ModelNonsense)
 
 
