@@ -41,6 +41,12 @@ MCP_PREFIX = "mcp__"
 """What the told name of every MCP server's tool begins with, and of no other: `mcp__SERVER__TOOL`."""
 
 
+def plain_name(told: str) -> str:
+    """A tool's name as people read it: of an MCP server's tool `SERVER: TOOL`, of others what is told."""
+    server, parted, tool = told.removeprefix(MCP_PREFIX).partition("__")
+    return f"{server}: {tool}" if told.startswith(MCP_PREFIX) and parted else told
+
+
 class ToolSpec(msgspec.Struct, frozen=True):
     """A tool as the model is told of it; `parameters` is a JSON schema."""
 
