@@ -8,15 +8,20 @@ import msgspec
 
 from helix_desktop.agent.ports import Counter, Model
 from helix_desktop.context.errors import ModelNonsense
-from helix_desktop.context.message import Answer, Request
+from helix_desktop.context.message import Answer, ModelInfo, Request, Usage
+from helix_desktop.context.spending import price_of
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What a model answered, and the tokens that went in and out; the provider had `cached` of them."""
+    """What a model answered, and the tokens that went in and out; the provider had `cached` of them.
+
+    `cost` is in US dollars.
+    """
 
     text: str
     tokens: int = 0
     cached: int = 0
+    cost: float = 0.0
 
 
 async def ask(model: Model, request: Request, counter: Counter) -> Said:
@@ -24,13 +29,17 @@ async def ask(model: Model, request: Request, counter: Counter) -> Said:
     async with aclosing(model.stream(request)) as arrivals:
         async for arrival in arrivals:
             if isinstance(arrival, Answer) and arrival.text.strip():
-                return await _counted(request, arrival, counter)
+                return await _counted(model.info, request, arrival, counter)
     raise ModelNonsense("The model answered nothing.", f"{model.info.label} sent no text.", "Try again.")
 
 
-async def _counted(request: Request, answer: Answer, counter: Counter) -> Said:
-    """The answer with its cost as reported, or as we count it."""
-    if answer.usage is not None and answer.usage.input > 0:
-        return Said(answer.text, answer.usage.input + answer.usage.output, answer.usage.cached)
-    texts = [part for one in request.messages for part in (one.text, *(call.arguments for call in one.calls))]
-    return Said(answer.text, sum(await counter.count([*texts, answer.text])))
+async def _counted(info: ModelInfo, request: Request, answer: Answer, counter: Counter) -> Said:
+    """The answer with what it took as reported, or as we count it."""
+    usage = answer.usage
+    if usage is None or usage.input <= 0:
+        texts = [
+            part for one in request.messages for part in (one.text, *(call.arguments for call in one.calls))
+        ]
+        *asked, told = await counter.count([*texts, answer.text])
+        usage = Usage(sum(asked), told)
+    return Said(answer.text, usage.input + usage.output, usage.cached, price_of(info, usage))

@@ -34,6 +34,7 @@ from helix_desktop.context.index import index_over
 from helix_desktop.context.layout import Cover, Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.record import record_of
+from helix_desktop.context.spending import Spending
 from helix_desktop.context.summary import handover_brief
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import project
@@ -77,13 +78,14 @@ class Compactor:
         """
         if self.running:
             return False
-        self.running = True
+        self.running, self._summariser.took = True, Spending()
         try:
             reading, made = await self._write(trigger, cut, focus, ask_model)
             await self._record(made, reading.former_seq)
             return True
         except CompactionRefused as refused:
-            await self._session.record(HandoverFailed(refused.what, refused.why))
+            took = self._summariser.took
+            await self._session.record(HandoverFailed(refused.what, refused.why, took.tokens, took.cost))
             return False
         finally:
             self.running = False
@@ -196,6 +198,7 @@ class Compactor:
             calls=written.calls,
             spent=written.spent,
             prompt=self._version if written.calls else "",
+            cost=written.cost,
         )
         (tokens,) = await self._counter.count([render(made, ())])
         return msgspec.structs.replace(made, tokens=tokens)

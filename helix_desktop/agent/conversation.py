@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 
 from helix_desktop.agent.approval import Approvals, AskedInWindow, Leeway
@@ -18,6 +18,7 @@ from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.intake_question import IntakeQuestion
 from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
+from helix_desktop.agent.purse import MeteredSettings, Purse
 from helix_desktop.agent.queue import Queue
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -95,12 +96,18 @@ class Conversation(ByHand):
         nursery: Nursery | None = None,
         leeway: Leeway | None = None,
         led: bool = False,
+        above: Callable[[], Purse | None] = lambda: None,
     ) -> None:
-        """Without a nursery the conversation can start no subagents; `led` by another's leeway it is one."""
+        """Without a nursery the conversation can start no subagents; `led` by another's leeway it is one.
+
+        `above` gives the purse that pays for a subagent.
+        """
         self.leeway = leeway or Leeway()
         self._led = led
         self.subagents = Subagents(session, scope, nursery)
         self._scope, self._parts = scope, parts
+        self.purse = Purse(session, settings, above)
+        settings = MeteredSettings(settings, self.purse)
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         counter, clock = parts.counter, parts.clock
@@ -119,12 +126,11 @@ class Conversation(ByHand):
         upkeep = Upkeep(session, counter, clock, settings)
         forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
         observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
-        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings)
+        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings, self.purse)
         super().__init__(session, steward, compactor, forms, settings)
         self.queue = Queue(session)
-        self._engine = Engine(
-            session, runner, steward, counter, clock, settings, mode=lambda: self.leeway.mode
-        )
+        engine = (session, runner, steward, counter, clock, settings, self.purse)
+        self._engine = Engine(*engine, mode=lambda: self.leeway.mode)
 
     @property
     def running(self) -> bool:
@@ -188,6 +194,15 @@ class Conversation(ByHand):
         if waiting and not self.running and self._parts.trusted():
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
+
+    async def go_on(self, text: str) -> None:
+        """Begin a turn before what waits, unless one runs: to go on with one that was cut off.
+
+        Raises WorkspaceUntrusted.
+        """
+        demand(self._parts.trusted)
+        if not self.running:
+            self._begin(text)
 
     async def stop(self) -> None:
         """Stop the running turn as soon as the person's words are on record, and its subagents.

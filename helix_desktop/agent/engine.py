@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
+import msgspec
+
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.ports import Clock, Counter
+from helix_desktop.agent.purse import Purse
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.update import ArrivalVoided, Arriving, Trouble, TurnChanged
-from helix_desktop.context.errors import HelixError, ModelNonsense, ModelOverflow
+from helix_desktop.context.errors import BudgetSpent, HelixError, ModelNonsense, ModelOverflow
 from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
@@ -26,11 +29,11 @@ from helix_desktop.context.message import (
     Answer,
     Ended,
     ReasoningArrived,
-    Request,
     Retrying,
     TextArrived,
 )
 from helix_desktop.context.mode import note_of
+from helix_desktop.context.spending import step_cost
 from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
@@ -49,12 +52,13 @@ class Engine:
         counter: Counter,
         clock: Clock,
         settings: Settings,
+        purse: Purse,
         mode: Callable[[], Mode] = lambda: "ask",
     ) -> None:
-        self._session, self._tools, self._steward = session, tools, steward
+        self._session, self._tools, self._steward, self._purse = session, tools, steward, purse
         self._counter, self._clock, self._settings, self._mode = counter, clock, settings, mode
         self._intake = Intake(counter)
-        self.partial = ""
+        self.partial, self._asked = "", 0  # and the tokens of the request that it answers
         self.opened = asyncio.Event()  # set when the person's words are on record, or could not be
         self.cut_off: Ended = "stopped"  # what a cancelled turn ended by; closing the app interrupts it
 
@@ -78,6 +82,8 @@ class Engine:
         except asyncio.CancelledError:
             await self._end(TurnEnded(self.cut_off))
             raise
+        except BudgetSpent as error:
+            return await self._end(TurnEnded("failed", error.what, error.why, error.fix, "budget"))
         except HelixError as error:
             return await self._end(TurnEnded("failed", error.what, error.why, error.fix))
         except Exception as error:
@@ -113,19 +119,25 @@ class Engine:
         waiting = [(seq, one) for seq, one in self._session.transcript.queued.items() if one.steer]
         if not waiting:
             return False
-        counts = await self._counter.count([one.text for _, one in waiting])
+        mode = self._mode()
+        note = note_of(self._session.transcript.told_mode, mode)
+        told, *counts = await self._counter.count([note, *(one.text for _, one in waiting)])
 
         def said() -> list[UserSpoke]:
             now = self._session.transcript.queued  # it may have been changed, or taken back, meanwhile
-            return [
-                UserSpoke(one.text, tokens, one.attachments, seq, steered=True)
+            spoken = [
+                UserSpoke(one.text, tokens, one.attachments, seq, mode, steered=True)
                 for (seq, one), tokens in zip(waiting, counts, strict=True)
                 if now.get(seq) == one
             ]
+            if note and spoken:
+                spoken[0] = msgspec.structs.replace(spoken[0], note=note, tokens=spoken[0].tokens + told)
+            return spoken
 
         return bool(await self._session.record_decided(said))
 
     async def _step(self) -> Answer:
+        await self._purse.ready()
         began = self._clock()
         window, answer = await self._answered()
         _, frame, _ = self._settings()
@@ -139,17 +151,17 @@ class Engine:
         """Ask the model; when it says that the request does not fit, make room and ask once more."""
         window = await self._steward.ready()
         try:
-            return window, await self._ask(window.request)
+            return window, await self._ask(window)
         except ModelOverflow:
             if not await self._steward.overflowed():
                 raise
         window = await self._steward.ready()
-        return window, await self._ask(window.request)
+        return window, await self._ask(window)
 
-    async def _ask(self, request: Request) -> Answer:
+    async def _ask(self, window: Window) -> Answer:
         _, _, roles = self._settings()
-        self.partial = ""
-        async with aclosing(roles.main.stream(request)) as arrivals:
+        self.partial, self._asked = "", window.estimate
+        async with aclosing(roles.main.stream(window.request)) as arrivals:
             async for arrival in arrivals:
                 match arrival:
                     case TextArrived(text=text):
@@ -185,9 +197,12 @@ class Engine:
     async def _record_partial(self) -> None:
         (tokens,) = await self._counter.count([self.partial])
         _, frame, _ = self._settings()
-        said = AssistantSpoke(self.partial, frame.info.label, tokens, stop="stopped", demo=frame.info.demo)
+        info = frame.info
+        said = AssistantSpoke(
+            self.partial, info.label, tokens, estimate=self._asked, stop="stopped", demo=info.demo
+        )
         self.partial = ""
-        await self._session.record(said)
+        await self._session.record(msgspec.structs.replace(said, cost=step_cost(info, said)))
 
 
 def _first_title(known: Transcript, text: str) -> list[SessionRenamed]:

@@ -29,7 +29,7 @@ _PROMPT_TOKENS = 800  # prompt and frame of the request, and the longest instruc
 
 
 class Extract(msgspec.Struct, frozen=True):
-    """A compact form with its tokens; who wrote it and at what cost in tokens.
+    """A compact form with its tokens; who wrote it and at what cost in tokens and US dollars.
 
     `refused` says why it may not be used, `fallback` why it was not written the usual way.
     """
@@ -41,6 +41,7 @@ class Extract(msgspec.Struct, frozen=True):
     cached: int
     refused: str = ""
     fallback: str = ""
+    cost: float = 0.0
 
 
 class Extractor:
@@ -71,6 +72,7 @@ class Extractor:
             *(text, tokens, model.info.label, said.tokens, said.cached),
             "" if tokens < cap else long,
             fallback,
+            said.cost,
         )
 
     async def _said(self, source: Source, asked: str, words: int) -> tuple[Model, Said, str]:
@@ -125,9 +127,9 @@ class Extractor:
         (tokens,) = await self._counter.count([together])
         merged = msgspec.structs.replace(parts[0], text=together, tokens=tokens)
         last = await self._part(model, merged, asked, words, ", as extracts from its parts")
-        return Said(
-            last.text, sum(one.tokens for one in (*found, last)), sum(one.cached for one in (*found, last))
-        )
+        calls = (*found, last)
+        tokens, cached = sum(one.tokens for one in calls), sum(one.cached for one in calls)
+        return Said(last.text, tokens, cached, sum(one.cost for one in calls))
 
     async def _part(self, model: Model, part: Source, asked: str, words: int, name: str = "") -> Said:
         request = extraction_request(self._prompt, part, asked, words, name)

@@ -83,7 +83,7 @@ class Forms:
         if made.refused:
             raise FormRefused("The extract was not taken.", made.refused, "Ask for less, or keep a preview.")
         took = max(0, self._clock() - began)
-        cost = (made.spent, made.cached, took, made.model, made.fallback)
+        cost = (made.spent, made.cached, took, made.model, made.fallback, made.cost)
         return FormChosen(seq, "compact", made.text, made.tokens, asked, *cost)
 
     def _checked(self, item: Item, answer: ToolAnswered, chosen: FormChosen) -> tuple[FormChosen, ...]:

@@ -16,6 +16,7 @@ from helix_desktop.context.intake import LEAST_BUDGET, preview
 from helix_desktop.context.message import Answer, ModelInfo, ToolCall
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.shorten import Shortened, shorten
+from helix_desktop.context.spending import step_cost
 from helix_desktop.context.target import target_of
 from helix_desktop.context.tool import ToolResult
 from helix_desktop.context.window import marker_of
@@ -73,6 +74,7 @@ class Intake:
             short=tuple(one.call for one in found),
             short_tokens=tokens - saved if found else 0,
         )
+        spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
         return spoke, await self._arguments(answer.calls, found)
 
     async def _arguments(self, calls: Sequence[ToolCall], found: Sequence[Shortened]) -> list[Content]:

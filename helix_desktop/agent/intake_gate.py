@@ -95,6 +95,7 @@ class IntakeGate:
             intake_tokens=first.intake_tokens + chosen.tokens,
             intake_cached=first.intake_cached + chosen.cached,
             intake_ms=first.intake_ms + chosen.ms,
+            intake_cost=first.intake_cost + chosen.cost,
         )
         return [first, *others]
 
@@ -130,6 +131,7 @@ class IntakeGate:
             intake_cached=made.cached,
             intake_model=made.model,
             intake_note=made.refused or made.fallback,
+            intake_cost=made.cost,
         )
         if made.refused:
             return answer

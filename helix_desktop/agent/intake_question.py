@@ -45,6 +45,7 @@ class Chosen(msgspec.Struct, frozen=True):
     ms: int = 0
     note: str = ""
     late: bool = False
+    cost: float = 0.0
 
 
 class Fork(msgspec.Struct, frozen=True):
@@ -89,7 +90,7 @@ class IntakeQuestion:
             return Chosen(nobody, ms=took(), note=f"{type(error).__name__}: {error}")
         choices = parse_choices(said.text, fork.full)
         note = "" if all(one.chosen for one in choices) else "The model's answer named no form for it."
-        return Chosen(choices, said.tokens, said.cached, took(), note)
+        return Chosen(choices, said.tokens, said.cached, took(), note, cost=said.cost)
 
     async def _fork(self, batch: Sequence[Waiting]) -> Fork | None:
         """The request as it would be sent, with previews as answers, and the question; None without room."""

@@ -24,6 +24,7 @@ from helix_desktop.context.layout import Cover, Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.record import record_of
+from helix_desktop.context.spending import Spending
 
 _HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
 
@@ -82,11 +83,12 @@ class Observer:
         return made is not None
 
     async def _try(self, stretch: Stretch, by_hand: bool) -> int | None:
-        self._upkeep.observing = stretch
+        self._upkeep.observing, self._summariser.took = stretch, Spending()
         try:
             return await self._distilled(stretch, by_hand)
         except CompactionRefused as refused:
-            await self._session.record(ObservationsFailed(refused.what, refused.why))
+            took = self._summariser.took
+            await self._session.record(ObservationsFailed(refused.what, refused.why, took.tokens, took.cost))
             return None
         finally:
             self._upkeep.observing = None
@@ -172,6 +174,7 @@ class Observer:
             calls=written.calls,
             spent=written.spent,
             prompt=prompt if written.calls else "",
+            cost=written.cost,
         )
 
     def _quoted_already(self, generations: Sequence[ObservationsMade]) -> int:

@@ -10,6 +10,8 @@ from helix_desktop.agent.approval import Leeway
 from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.purse import Purse
+from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
@@ -17,6 +19,7 @@ from helix_desktop.agent.update import ChangedOutside, Happened, Update
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, ModelRole, Recorded, SessionStarted
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.spending import Spending
 from helix_desktop.context.transcript import Transcript
 
 
@@ -27,7 +30,7 @@ class Room(Holdings):
     """
 
     def __init__(
-        self, identity: str, parts: Parts, policy: Policy, model: Model, reading: bool = False
+        self, identity: str, parts: Parts, policy: Policy, models: Model | Roles, reading: bool = False
     ) -> None:
         super().__init__(parts.store, parts.counter)
         self.id = identity
@@ -35,7 +38,7 @@ class Room(Holdings):
         self.policy = policy
         self._parts = parts
         self._ratios: dict[str, float] = {}
-        self._terms = Terms(parts, lambda: self.policy, model, self._ratios)
+        self._terms = Terms(parts, lambda: self.policy, models, self._ratios)
         self._open: dict[str, Conversation] = {}
         self._children: dict[str, Conversation] = {}
         self._listeners: list[Callable[[str, Update], None]] = []
@@ -54,9 +57,17 @@ class Room(Holdings):
         """The model that answers in this workspace."""
         return self._terms.model
 
-    async def use(self, model: Model) -> None:
-        """Let another model answer from the next step on; subagents go on with the one they began with."""
-        await self._terms.use(model)
+    @property
+    def roles(self) -> Roles:
+        """Which model does what in this workspace."""
+        return self._terms.roles
+
+    async def use(self, models: Model | Roles) -> None:
+        """Let other models work from the next step on; subagents go on with those they began with.
+
+        A model alone is the new main one, beside the others as they are.
+        """
+        await self._terms.use(models)
 
     async def retool(self) -> None:
         """Let the model know of changed tools from the next step on; subagents keep those they began with."""
@@ -79,7 +90,7 @@ class Room(Holdings):
             self._open[session] = known
             return known
         if not self._terms.framed:
-            await self.use(self.model)
+            await self.use(self.roles)
         log = await self.store.events(session)
         transcript = await asyncio.to_thread(Transcript, log)
         listed = await self.store.sessions()
@@ -93,6 +104,9 @@ class Room(Holdings):
             if one.id == session:
                 opened.take_figures(one)
         conversation = await self._conversing(opened, scope)
+        conversation.purse.children = {
+            one.id: Spending(one.spent, one.cost) for one in listed if one.parent == session
+        }
         if session in self._open:  # by somebody else meanwhile
             return self._open[session]
         self._open[session] = conversation
@@ -108,22 +122,35 @@ class Room(Holdings):
             return Conversation(session, scope, self._parts, self._terms, _Nursery(self, leeway), leeway)
         parts = self._parts.for_subagents()
         terms = Terms(
-            parts, lambda: known.own_policy or self.policy, self._answering(known.answering), self._ratios
+            parts,
+            lambda: known.own_policy or self.policy,
+            self._roles_for(self._answering(known.answering)),
+            self._ratios,
         )
-        await terms.use(terms.model)
-        return Conversation(session, scope, parts, terms, leeway=leeway)
+        await terms.use(terms.roles)
+        return Conversation(
+            session, scope, parts, terms, leeway=leeway, above=lambda: self._paying(known.parent)
+        )
+
+    def _paying(self, parent: str) -> Purse | None:
+        """The purse of the session that a subagent works for, while that is open."""
+        return self._open[parent].purse if parent in self._open else None
 
     def _answering(self, role: ModelRole) -> Model:
         """The workspace's model of a role; where none is set for it, the main one."""
-        if not self._terms.framed:
-            return self.model
-        _, _, roles = self._terms()
-        return {"main": None, "fast": roles.fast, "long": roles.long}[role] or self.model
+        return {"main": None, "fast": self.roles.fast, "long": self.roles.long}[role] or self.model
+
+    def _roles_for(self, model: Model) -> Roles:
+        """The roles in a subagent's work: its own model answers, the others help as they do here."""
+        return self.roles.with_main(model)
 
     def _hear(self, session: Session, update: Update) -> None:
         match update:
             case Happened(recorded=Recorded(event=AssistantSpoke(model=model))) if model in session.ratios:
                 self._ratios[model] = session.ratios[model]
+        payer = self._paying(session.transcript.parent)
+        if payer is not None:
+            payer.children[session.id] = session.transcript.spent
         if session.id in self._open:  # of a subagent that nobody looks at, its parent tells
             for listener in tuple(self._listeners):
                 listener(session.id, update)
@@ -133,11 +160,17 @@ class Room(Holdings):
     ) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()
-        terms = Terms(parts, lambda: policy or self.policy, model or self._answering(role), self._ratios)
-        await terms.use(terms.model)
+        roles = self._roles_for(model or self._answering(role))
+        terms = Terms(parts, lambda: policy or self.policy, roles, self._ratios)
+        await terms.use(terms.roles)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
         session.listen(lambda update: self._hear(session, update))
-        self._children[session.id] = Conversation(session, scope, parts, terms, leeway=leeway, led=True)
+        self._children[session.id] = Conversation(
+            *(session, scope, parts, terms),
+            leeway=leeway,
+            led=True,
+            above=lambda: self._paying(session.transcript.parent),
+        )
         return self._children[session.id]
 
     async def release(self, session: str) -> None:

@@ -12,6 +12,7 @@ from helix_desktop.agent.compactor import Compactor
 from helix_desktop.agent.observer import Observer
 from helix_desktop.agent.panic import Ladder
 from helix_desktop.agent.ports import Clock
+from helix_desktop.agent.purse import Purse
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
@@ -43,10 +44,12 @@ class Steward:
         clock: Clock,
         scope: TaskScope,
         settings: Settings,
+        purse: Purse | None = None,
     ) -> None:
+        """With a purse, nothing is started by itself that needs a model when there is no budget for it."""
         self._session, self._upkeep = session, upkeep
         self._compactor, self._observer = compactor, observer
-        self._clock, self._scope, self._settings = clock, scope, settings
+        self._clock, self._scope, self._settings, self._purse = clock, scope, settings, purse
         self._linter = validity.Linter()
         self._ladder = Ladder(session, upkeep, compactor, settings)
         self._compaction: asyncio.Task[None] | None = None
@@ -105,7 +108,7 @@ class Steward:
     def after_turn(self) -> None:
         """Start what is due at the end of a turn: a handover, or else observations."""
         self.start_due()
-        if self._compacting or self._compactor.drafting:
+        if self._compacting or self._compactor.drafting or self._broke:
             return
         stretch = self._observer.due()
         if stretch is not None:
@@ -138,7 +141,7 @@ class Steward:
     def start_due(self) -> None:
         """Start the handover that is due, if there is one and none runs."""
         policy, _, _ = self._settings()
-        if self._compacting or self._compactor.drafting:
+        if self._compacting or self._compactor.drafting or self._broke:
             return
         _, now = self.measure()
         due = planner.handover_due(self._session.transcript, policy, now, self._clock())
@@ -150,6 +153,10 @@ class Steward:
         if not self._compacting:
             work = self._told(lambda: self._compactor.run(trigger, cut, focus))
             self._compaction = self._scope.start(work, f"compaction {self._session.id}")
+
+    @property
+    def _broke(self) -> bool:
+        return self._purse is not None and self._purse.empty
 
     @property
     def _compacting(self) -> bool:

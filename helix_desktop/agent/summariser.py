@@ -16,6 +16,7 @@ from helix_desktop.context.budget import ratio_of
 from helix_desktop.context.errors import CompactionRefused, ModelError, ModelNonsense, ModelOverflow
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived, Usage
+from helix_desktop.context.spending import Spending, price_of
 from helix_desktop.context.summary import Brief, cut_down, merged, parts, whole
 
 NO_MODEL = "no model (ledger and extracts)"
@@ -33,8 +34,8 @@ _REASON = 200  # characters of an error that are kept
 class Written(msgspec.Struct, Generic[T], frozen=True):
     """What came of asking: a value, the model that wrote it, the calls it took, the tokens in and out.
 
-    `fallback` says what had to be done other than ask the first model once, and why; `value` is None when no
-    model could.
+    `cost` is in US dollars. `fallback` says what had to be done other than ask the first model once, and why;
+    `value` is None when no model could.
     """
 
     value: T | None
@@ -43,6 +44,7 @@ class Written(msgspec.Struct, Generic[T], frozen=True):
     calls: int = 0
     spent: int = 0
     fallback: str = ""
+    cost: float = 0.0
 
 
 class Summariser:
@@ -50,6 +52,7 @@ class Summariser:
 
     def __init__(self, session: Session, counter: Counter, settings: Settings) -> None:
         self._session, self._counter, self._settings = session, counter, settings
+        self.took = Spending()  # what the newest asking took, also if nothing came of it
 
     async def ask(self, brief: Brief, read: Callable[[str], T], progress: Progress) -> Written[T]:
         """The text of a brief, read: by the first model that has room for it, in parts, or cut down.
@@ -58,7 +61,10 @@ class Summariser:
         """
         _, _, roles = self._settings()
         asking = _Asking(self._session, self._counter, read, progress)
-        return await asking.of(brief, roles.summarising)
+        try:
+            return await asking.of(brief, roles.summarising)
+        finally:
+            self.took = asking.spent
 
 
 class _Asking(Generic[T]):
@@ -68,7 +74,7 @@ class _Asking(Generic[T]):
         self, session: Session, counter: Counter, read: Callable[[str], T], progress: Progress
     ) -> None:
         self._session, self._counter, self._read, self._progress = session, counter, read, progress
-        self._calls = self._spent = 0
+        self._calls, self.spent = 0, Spending()
         self._problems: list[str] = []
         self._rooms: dict[str, int] = {}
 
@@ -94,11 +100,13 @@ class _Asking(Generic[T]):
             if value is not None:
                 return self._written(value, model, f"{model.info.label} read it shortened")
         why = _told("no model could", self._problems)
-        return Written(None, calls=self._calls, spent=self._spent, fallback=why)
+        spent = self.spent
+        return Written(None, calls=self._calls, spent=spent.tokens, fallback=why, cost=spent.cost)
 
     def _written(self, value: T, model: Model, how: str) -> Written[T]:
         fallback = _told(how, self._problems) if how else ""
-        return Written(value, model.info.label, model.info.demo, self._calls, self._spent, fallback)
+        info, spent = model.info, self.spent
+        return Written(value, info.label, info.demo, self._calls, spent.tokens, fallback, spent.cost)
 
     def _room(self, model: Model) -> int:
         """The tokens, as we count them, that a request to this model may have."""
@@ -210,19 +218,19 @@ class _Asking(Generic[T]):
                         self._progress(said)
                     case Answer(text=text, usage=usage):
                         said = text
-                        self._spent += await self._cost(usage, tokens, said)
+                        self.spent += await self._took(model, usage, tokens, said)
                     case _:
                         pass
         if not said.strip():
             raise ModelNonsense("The model sent no summary.")
         return said
 
-    async def _cost(self, usage: Usage | None, tokens: int, said: str) -> int:
-        """Tokens in and out, as the provider reported them or as we count them."""
-        if usage is not None and usage.input > 0:
-            return usage.input + usage.output
-        (written,) = await self._counter.count([said])
-        return tokens + written
+    async def _took(self, model: Model, usage: Usage | None, tokens: int, said: str) -> Spending:
+        """What a call took, as the provider reported it or as we count it."""
+        if usage is None or usage.input <= 0:
+            (written,) = await self._counter.count([said])
+            usage = Usage(tokens, written)
+        return Spending(usage.input + usage.output, price_of(model.info, usage))
 
 
 def _told(how: str, problems: list[str]) -> str:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import logging
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -75,6 +76,22 @@ def _tokens(text: str) -> int:
     if not text.isdecimal() or int(text) < LEAST_WINDOW:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {LEAST_WINDOW} tokens")
     return int(text)
+
+
+def _budget(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: 200000, for example")
+    return int(text)
+
+
+def _money(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars: 2.50, for example")
+    return amount
 
 
 def _jobs(text: str) -> int:
@@ -156,6 +173,10 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
     )
     run.add_argument("--window", type=_tokens, default=0, metavar="TOKENS", help="the model's window")
     run.add_argument("--session", default="", metavar="ID", help="go on with this session, or `last`")
+    run.add_argument(
+        "--budget-tokens", type=_budget, metavar="N", help="tokens the session may spend; 0: any"
+    )
+    run.add_argument("--budget-usd", type=_money, metavar="X", help="US dollars it may spend; 0: any")
     run.add_argument(
         "--mode",
         choices=get_args(Mode),

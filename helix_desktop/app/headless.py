@@ -40,6 +40,7 @@ from helix_desktop.context.event import (
     Undone,
     Unpinned,
 )
+from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 FAILED, TERMINATED = 1, 143  # exit codes
@@ -61,6 +62,7 @@ def run_turn(given: argparse.Namespace) -> int:
         room.listen(voice.hear)
         try:
             conversation = await _session(room, given.session)
+            await _allow(conversation, given)
             await conversation.set_mode(given.mode or conversation.mode)
             return await _turn(conversation, given.message, voice)
         except asyncio.CancelledError:
@@ -69,6 +71,15 @@ def run_turn(given: argparse.Namespace) -> int:
             raise
 
     return in_room(given, work)
+
+
+async def _allow(conversation: Conversation, given: argparse.Namespace) -> None:
+    """Set the session's budget, as far as the command line names one."""
+    now = conversation.purse.budget
+    tokens = now.tokens if given.budget_tokens is None else given.budget_tokens
+    cost = now.cost if given.budget_usd is None else given.budget_usd
+    if Budget(tokens, cost) != now:
+        await conversation.purse.allow(Budget(tokens, cost))
 
 
 async def _turn(conversation: Conversation, message: str, voice: Voice) -> int:

@@ -11,16 +11,19 @@ from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, Troubl
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetNeared,
     Event,
     FoldMade,
     HandoverFailed,
     HandoverMade,
     ObservationsPlaced,
     Recorded,
+    SubagentStarted,
     SweepMade,
     ToolAnswered,
     TurnEnded,
 )
+from helix_desktop.context.spending import Budget, Spending
 
 _TELL_EVERY = 0.05  # share of some work after which it is told again how far it is
 
@@ -125,6 +128,11 @@ def _tell(event: Event) -> None:
             err(f"[observations took the place of what they cover, {saved} tokens saved]")
         case HandoverMade() as made:
             err(f"[handover: {made.messages} messages, {made.before} -> {made.after} tokens]")
+        case SubagentStarted() as started:
+            err(f"[subagent {started.title}".rstrip() + f": session {started.session}]")
+        case BudgetNeared() as neared:
+            budget = Budget(neared.most_tokens, neared.most_cost)
+            err(f"[budget: {budget.text(Spending(neared.tokens, neared.cost))} spent]")
         case HandoverFailed() as failed:
             err(f"[not handed over: {failed.what} {failed.why}]")
         case _:

@@ -47,6 +47,14 @@ def plain_name(told: str) -> str:
     return f"{server}: {tool}" if told.startswith(MCP_PREFIX) and parted else told
 
 
+class InLine(msgspec.Struct, frozen=True):
+    """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
+
+    seq: int
+    text: str
+    steer: bool = False
+
+
 class ToolSpec(msgspec.Struct, frozen=True):
     """A tool as the model is told of it; `parameters` is a JSON schema."""
 

@@ -19,7 +19,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Numbers of one workspace; tokens unless a name says otherwise. Raises ValueError on nonsense.
 
     Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
-    observations off where it is allowed.
+    observations off where it is allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US
+    dollars; 0: as much as it takes.
     """
 
     profile: str = "balanced"
@@ -56,6 +57,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ledger_tokens: int = 600
     panic_at: float = 0.95
     panic_to: float = 0.70
+    budget_tokens: int = 0
+    budget_cost: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot work together."""
@@ -115,6 +118,8 @@ _COUNTS = (
     "handover_least_messages",
     "user_text_tokens",
     "ledger_tokens",
+    "budget_tokens",
+    "budget_cost",
 )
 _SCALED = ("protect_tokens", "sweep_min", "sweep_max", "sweep_fixed", "fold_least")
 

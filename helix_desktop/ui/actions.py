@@ -57,6 +57,7 @@ SPECS: dict[str, ActionSpec] = {
     "compact_now": ActionSpec("Hand over older messages…", ("Ctrl+Shift+K",)),
     "observe_now": ActionSpec("Observe older messages now"),
     "undo_compaction": ActionSpec("Undo the last compaction", ("Ctrl+Alt+Z",)),
+    "set_budget": ActionSpec("Budget of this session…"),
     "about": ActionSpec("About Helix Desktop"),
     "keys": ActionSpec("Keys", ("F1",)),
 }
@@ -102,6 +103,7 @@ class Actions(NamedTuple):
     compact_now: QAction
     observe_now: QAction
     undo_compaction: QAction
+    set_budget: QAction
     about: QAction
     keys: QAction
 
@@ -111,6 +113,7 @@ class Actions(NamedTuple):
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
             self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
+            self.set_budget,
         )  # fmt: skip
 
 

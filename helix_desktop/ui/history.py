@@ -85,7 +85,9 @@ class History(QObject):
             case "show":
                 self.show_event(self._about(key))
             case "continue":
-                self._with(lambda one: self._do(one.send(CONTINUE), "continue"))
+                self._with(lambda one: self._do(one.go_on(CONTINUE), "continue"))
+            case "set_budget":
+                self._work.spending.ask()
             case "retry":
                 self._with(lambda one: self._do(one.send(_last_words(one.session.transcript)), "retry"))
             case _:

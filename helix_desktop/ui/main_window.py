@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -26,6 +26,7 @@ from helix_desktop.ui.frame.panes import LayoutMemory, Panes
 from helix_desktop.ui.sidebar.rail import Rail
 from helix_desktop.ui.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.sidebar.sidebar import Sidebar
+from helix_desktop.ui.spending.line import SpendingLine
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.top_bar import TopBar
@@ -68,13 +69,15 @@ class MainWindow(QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
     It can be shown as soon as it is made: the frame comes first, `furnish` puts in what takes longer.
-    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`, `welcome`,
-    `missing`, `no_session`, `commands`.
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`,
+    `spending`, `welcome`, `missing`, `no_session`, `commands`.
     """
 
     closing = Signal()
     """The user wants to close; call `allow_close` when everything has ended."""
     first_frame = Signal()
+    looked_at = Signal()
+    """The window came in front of others."""
     stop_requested = Signal()
     page_shown = Signal(str)
 
@@ -94,7 +97,7 @@ class MainWindow(QMainWindow):
         self.commands = make_actions(self)
         self.rail, self.sidebar = Rail(), Sidebar()
         self.top_bar = TopBar(more_menu(self, self.commands), mode_menu(self, self.commands))
-        self.banners, self.jobs = BannerArea(), JobLines()
+        self.banners, self.jobs, self.spending = BannerArea(), JobLines(), SpendingLine()
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing: MissingFolderPage
@@ -134,7 +137,7 @@ class MainWindow(QMainWindow):
     def _arrange(self) -> Panes:
         centre = QFrame()
         centre.setObjectName("centre")
-        centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, gap=0))
+        centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, self.spending, gap=0))
         centre.setMinimumWidth(348)
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(240)
@@ -270,6 +273,12 @@ class MainWindow(QMainWindow):
         super().showEvent(event)
         if QApplication.focusWidget() is None:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Say when the window comes in front."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.looked_at.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Stop the agent on Esc Esc, when nothing in focus wanted the keys."""

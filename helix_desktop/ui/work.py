@@ -13,12 +13,14 @@ from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import (
     CallWaiting,
     Happened,
+    SubagentMoved,
     TurnChanged,
     Update,
 )
 from helix_desktop.context import planner
 from helix_desktop.context.event import HandoverFailed, HandoverMade, TurnEnded, UserSpoke
 from helix_desktop.ui.beside import Beside
+from helix_desktop.ui.budgeting import SpendingPresenter
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.chat.from_events import model_name
@@ -77,6 +79,7 @@ class Work(QObject):
         self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
         screens.chat.ahead.taken.connect(self.composing.send)
+        self.spending = SpendingPresenter(window, intents)
         window.commands.steer.triggered.connect(screens.chat.composer.steer)
         Waiting(screens.chat.ahead.queue, self, intents)
         self._soon = QTimer(self)
@@ -126,7 +129,7 @@ class Work(QObject):
                 self._screens.chat.composer.set_running(running)
                 self._screens.chat.todo.set_running(running)
                 self.refresh_soon()
-            case CallWaiting():
+            case CallWaiting() | SubagentMoved():
                 self.refresh_soon()
             case Happened(recorded=recorded):
                 if isinstance(recorded.event, HandoverFailed | HandoverMade):
@@ -149,6 +152,7 @@ class Work(QObject):
     async def refresh(self) -> None:
         """Show header, gauge, inspector and timeline as they are now."""
         conversation, room = self.conversation, self.room
+        self.spending.show(conversation)
         if conversation is None or room is None:
             self._window.top_bar.show_session(None)
             return

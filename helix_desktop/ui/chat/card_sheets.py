@@ -46,6 +46,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "observations": "eye",
     "form": "replace",
     "pin": "pin",
+    "budget": "gauge",
     "interrupted": "pause",
     "undone": "undo-2",
     "mode": "shield",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetSet,
     FoldMade,
     Form,
     FormChosen,
@@ -20,6 +21,7 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.spending import dollars
 from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import DividerKind, DividerRow
@@ -85,6 +87,8 @@ def _divider(recorded: Recorded, after: Transcript) -> DividerRow | None:
             kind, text, quiet, actions = "form", form_text(chosen, after), True, ("show", "undo")
         case Pinned(target=about) | Unpinned(target=about) as pin:
             kind, text, quiet, actions = "pin", pin_text(pin, after), True, ("show",)
+        case BudgetSet() as budget:
+            kind, text, quiet, actions = "budget", budget_text(budget), True, ()
         case _:
             return None
     return DividerRow(f"e{seq}", kind, text, seq, actions=actions, quiet=quiet, about=about)
@@ -163,6 +167,13 @@ def pin_text(pin: Pinned | Unpinned, transcript: Transcript) -> str:
     return (
         f"You pinned {name} · it stays in the window" if isinstance(pin, Pinned) else f"You unpinned {name}"
     )
+
+
+def budget_text(budget: BudgetSet) -> str:
+    """What the session may spend from now on, in a few words."""
+    parts = [f"{budget.tokens:,} tokens"] if budget.tokens else []
+    parts += [dollars(budget.cost)] if budget.cost else []
+    return f"Budget: {' or '.join(parts) if parts else 'as much as it takes'}"
 
 
 def _name(seq: int, transcript: Transcript) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from helix_desktop.agent.update import SubagentMoved
 from helix_desktop.context.event import (
     AssistantSpoke,
+    BudgetNeared,
     FoldMade,
     FormChosen,
     HandoverFailed,
@@ -25,6 +26,7 @@ from helix_desktop.context.event import (
     Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.spending import Budget, Spending
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import Dividers
 from helix_desktop.ui.chat.live_strip import Live
@@ -75,6 +77,8 @@ class ChatRows:
                 rows = _ended(recorded, ended)
             case HandoverFailed() | ObservationsFailed() as failed:
                 rows = [NoticeRow(f"e{recorded.seq}", "warning", failed.what, failed.why)]
+            case BudgetNeared() as neared:
+                rows = [_neared(recorded, neared)]
             case Undone() | Redone():
                 rows = [*self._dividers.changed(after)]
             case _:
@@ -138,8 +142,18 @@ def model_name(label: str, demo: bool) -> str:
     return "Offline demo model" if demo else label.partition("/")[2] or label
 
 
+def _neared(recorded: Recorded, neared: BudgetNeared) -> NoticeRow:
+    what = "Most of this session's budget is spent."
+    budget = Budget(neared.most_tokens, neared.most_cost)
+    why = f"{budget.text(Spending(neared.tokens, neared.cost))}; at the end of it the turn ends."
+    return NoticeRow(f"e{recorded.seq}", "info", what, why, actions=("set_budget",))
+
+
 def _ended(recorded: Recorded, ended: TurnEnded) -> list[Row]:
     key = f"e{recorded.seq}"
+    if ended.cause == "budget":
+        actions = ("set_budget", "continue")
+        return [NoticeRow(key, "warning", ended.what, ended.why, "Set a larger one, and continue.", actions)]
     if ended.how == "failed":
         return [NoticeRow(key, "error", ended.what, ended.why, ended.fix, ("retry",))]
     if ended.how == "interrupted":

@@ -23,6 +23,7 @@ from helix_desktop.agent.update import (
 )
 from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, Recorded
 from helix_desktop.context.tool import ApprovalAsk
+from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
 from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.model import ChatModel
@@ -48,11 +49,13 @@ class ChatPresenter:
         self._late.setSingleShot(True)
         self._late.setInterval(_LATE_MS)
         self._late.timeout.connect(self._show_late)
+        self._countdown = Countdown()
 
     async def show(self, conversation: Conversation | None) -> None:
         """Show another conversation, or none; what runs in the former one goes on unseen."""
         self._leave()
         self._leave = lambda: None
+        self._countdown.stop()
         self._conversation = conversation
         if conversation is None:
             self._model.reset([])
@@ -132,7 +135,7 @@ class ChatPresenter:
 
     def _settle(self, rows: list[Row]) -> list[Row]:
         """Let the recorded answer take the place of the one that was arriving."""
-        self._drop(_RETRY)
+        self._asked_again()
         if rows and isinstance(rows[0], AssistantRow) and self._model.index_of(self._live) is not None:
             self._model.replace(self._live, rows[0])
             self._next_live()
@@ -150,7 +153,7 @@ class ChatPresenter:
         self._live = _live(self._answers)
 
     def _arriving(self, text: str) -> None:
-        self._drop(_RETRY)
+        self._asked_again()
         if self._model.index_of(self._live) is None:
             info = self._conversation.model if self._conversation else None
             name = model_name(info.label, info.demo) if info else ""
@@ -159,8 +162,18 @@ class ChatPresenter:
 
     def _voided(self, voided: ArrivalVoided) -> None:
         self._drop_live()
-        what = f"The model is asked again in {voided.wait_s:.0f} s (attempt {voided.attempt})."
-        self._put(NoticeRow(_RETRY, "warning", what, voided.reason))
+
+        def tell(left_s: int) -> None:
+            when = f"in {left_s} s" if left_s else "now"
+            what = f"The model is asked again {when} (attempt {voided.attempt})."
+            self._put(NoticeRow(_RETRY, "warning", what, voided.reason))
+
+        self._countdown.start(voided.wait_s, tell)
+
+    def _asked_again(self) -> None:
+        """What was announced has happened."""
+        self._countdown.stop()
+        self._drop(_RETRY)
 
     def _ask(self, ask: ApprovalAsk) -> None:
         self._state(ask.call_id, "approval")
@@ -213,7 +226,7 @@ class ChatPresenter:
         if running:
             return
         self._drop_live()
-        self._drop(_RETRY)
+        self._asked_again()
         for row in [one for one in self._model.shapes() if isinstance(one, ApprovalRow)]:
             self._drop(row.key)
         self._finished()

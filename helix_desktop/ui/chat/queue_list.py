@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from helix_desktop.context.event import InLine
+from helix_desktop.context.message import InLine
 from helix_desktop.ui.chat.editor import Editor
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import (
@@ -39,6 +39,14 @@ class _Field(Editor):
         else:
             super().keyPressEvent(event)
 
+    def tint(self, theme: Theme) -> None:
+        self.setStyleSheet(
+            f"QPlainTextEdit {{ background: {theme.hover}; color: {theme.text}; border: 0; padding: 0 4px;"
+            f" border-radius: 6px; selection-background-color: {theme.text_selection};"
+            f" selection-color: {theme.text}; }}"
+        )
+        self.fit()
+
 
 class _Words(ElidedLabel):
     """A message on one line; a double click changes it."""
@@ -61,9 +69,9 @@ class QueueLine(QWidget):
         """Show a message."""
         super().__init__()
         self.one = one
-        self._face = IconLabel("clock", px=14)
+        self._face, self._bolt = IconLabel("clock", px=14), IconLabel("zap", px=14, ink="accent_text")
         self._words = _Words(role="muted")
-        self._badge = label("steers", "key")
+        self._badge = label("after this step", "faint")
         self._field = _Field()
         self._field.setAccessibleName("Words of the waiting message")
         self._field.hide()
@@ -73,10 +81,11 @@ class QueueLine(QWidget):
         self.down = IconButton("chevron-down", "Send it later", px=14, edge=_EDGE)
         self._remove = IconButton("x", "Take it back: it is not sent", px=14, edge=_EDGE)
         self._buttons = (self._steer, self._edit, self.up, self.down, self._remove)
-        line = row(self._face, self._words, self._field, self._badge, *self._buttons, gap=2)
-        line.setStretch(1, 1)
+        line = row(self._face, self._bolt, self._words, self._field, self._badge, *self._buttons, gap=2)
         line.setStretch(2, 1)
-        line.insertSpacing(1, 6)
+        line.setStretch(3, 1)
+        line.insertSpacing(2, 6)
+        line.insertSpacing(6, 6)
         self.setLayout(line)
         self._connect()
         self.show_message(one, first=True, last=True)
@@ -96,7 +105,8 @@ class QueueLine(QWidget):
         self.one = one
         text = " ".join(one.text.split())
         self._words.set_whole(text or "(only what goes along with it)")
-        self._badge.setVisible(one.steer)
+        for mark, shown in ((self._badge, one.steer), (self._bolt, one.steer), (self._face, not one.steer)):
+            mark.setVisible(shown)
         self._steer.set_tip(_WAIT if one.steer else _STEER)
         self._steer.set_icon("clock" if one.steer else "zap")
         self.up.setEnabled(not first)

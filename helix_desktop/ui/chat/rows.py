@@ -19,7 +19,17 @@ ToolState: TypeAlias = Literal[
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
-    "handover", "sweep", "fold", "left out", "observations", "form", "pin", "interrupted", "undone", "mode"
+    "handover",
+    "sweep",
+    "fold",
+    "left out",
+    "observations",
+    "form",
+    "pin",
+    "budget",
+    "interrupted",
+    "undone",
+    "mode",
 ]
 OFFER = "offer"
 """The group of places in a question of which one is chosen: the rules that may be saved."""
@@ -209,7 +219,7 @@ def spoken_name(row: Row) -> str:
             called = f"Tool {plain_name(row.tool)} {row.target}, {', '.join(tool_words(row))}"
             return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
-            sandbox = ", in the sandbox" if row.confined else ""
+            sandbox = ", confined" if row.confined else ""
             return f"Approval needed{sandbox}: {row.summary}"
         case DividerRow():
             return f"Divider: {row.text}"

@@ -42,6 +42,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.stop, a.steer),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.compact_now, a.observe_now, a.undo_compaction),
+                (a.set_budget,),
             ),
         ),
         ("&Help", ((a.keys, a.about),)),
@@ -56,6 +57,7 @@ def more_menu(parent: QWidget, actions: Actions) -> QMenu:
     groups = (
         (a.stop, a.steer),
         (a.compact_now, a.observe_now, a.undo_compaction),
+        (a.set_budget,),
         (a.find, a.new_session),
         (a.keys, a.settings),
     )

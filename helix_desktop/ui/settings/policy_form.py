@@ -33,6 +33,7 @@ def policy_form(workspace: str, policy: Policy) -> PolicyForm:
         _observations(policy),
         _handover(policy),
         _panic(policy),
+        _budget(policy),
     )
     return PolicyForm(workspace, policy.profile, profiles, groups, policy.enabled)
 
@@ -167,4 +168,16 @@ def _panic(policy: Policy) -> PolicyGroup:
     return PolicyGroup("Panic", lead, (
         field("panic_at", "Begins at", _SHARE, "Not below the handover.", least=0.5, most=1.0),
         field("panic_to", "Ends at", _SHARE, least=0.1, most=0.9),
+    ))  # fmt: skip
+
+
+def _budget(policy: Policy) -> PolicyGroup:
+    field = partial(_field, policy)
+    lead = (
+        "What a session may spend before a turn ends; 0: as much as it takes. A session can have its own: "
+        "click the figures below the chat."
+    )
+    return PolicyGroup("Budget of a session", lead, (
+        field("budget_tokens", "Tokens, in and out", _TOKENS, most=10**12),
+        field("budget_cost", "US dollars", "$", "Counted where a model's prices are known.", most=10**6),
     ))  # fmt: skip

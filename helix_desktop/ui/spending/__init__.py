@@ -1,0 +1,1 @@
+"""What a session spends: the line at the bottom, and its budget."""

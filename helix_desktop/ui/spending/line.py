@@ -1,0 +1,98 @@
+"""The line below the centre: what the session has spent, and how much of its budget that is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton
+
+from helix_desktop.ui import fonts
+from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.spending.rows import SpendingState
+from helix_desktop.ui.theme import LIGHT, Theme
+
+_TALL, _ICON, _BAR = 26, 13, 44  # pixels
+_TIP = (
+    "What the model calls of this session took, its subagents and summaries included.\nClick to set a budget."
+)
+
+
+class SpendingLine(QAbstractButton):
+    """A quiet line; a click asks for the budget. Hidden without a session."""
+
+    wanted = Signal()
+
+    def __init__(self) -> None:
+        """Start hidden."""
+        super().__init__()
+        self._state, self._theme = SpendingState(), LIGHT
+        self.setFixedHeight(_TALL)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip(_TIP)
+        self.clicked.connect(self.wanted)
+        self.hide()
+
+    def show_spending(self, state: SpendingState | None) -> None:
+        """Show what was spent; None hides the line."""
+        self.setVisible(state is not None)
+        if state is not None and state != self._state:
+            self._state = state
+            self.update()
+        budget = f", {self._state.budget_words} budget" if self._state.budget_words else ""
+        self.setAccessibleName(f"Spent: {self._state.words}{budget}. Set a budget")
+
+    def text(self) -> str:
+        """All that is shown, as words."""
+        return " · ".join(part for part in (self._state.words, self._state.budget_words) if part)
+
+    def sizeHint(self) -> QSize:
+        """One line."""
+        return QSize(120, _TALL)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Icon and words, and with a budget a bar and its share."""
+        theme, state = self._theme, self._state
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.canvas))
+        painter.fillRect(QRectF(0, 0, self.width(), 1), QColor(theme.border))
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(theme.accent), 2))
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        ink = theme.warn if state.near else theme.faint
+        middle = self.height() / 2
+        picture = pixmap("gauge", ink, _ICON, self.devicePixelRatioF())
+        painter.drawPixmap(20, round(middle - _ICON / 2), picture)
+        left = self._write(painter, 20 + _ICON + 7, state.words, ink)
+        if state.budget_words:
+            left = self._paint_bar(painter, left + 14, middle, state)
+            self._write(painter, left + 7, state.budget_words, ink)
+        painter.end()
+
+    def _write(self, painter: QPainter, left: float, words: str, ink: str) -> float:
+        font = fonts.sized(self.font(), 12)
+        painter.setFont(font)
+        painter.setPen(QColor(ink))
+        metrics = QFontMetricsF(font)
+        room = max(0.0, self.width() - left - 12)
+        shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, shown)
+        return left + metrics.horizontalAdvance(shown)
+
+    def _paint_bar(self, painter: QPainter, left: float, middle: float, state: SpendingState) -> float:
+        theme = self._theme
+        bar = QRectF(left, middle - 2, _BAR, 4)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.seg_free))
+        painter.drawRoundedRect(bar, 2, 2)
+        ink = theme.error if state.share >= 1 else theme.seg_output if state.near else theme.accent
+        painter.setBrush(QColor(ink))
+        bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
+        painter.drawRoundedRect(bar, 2, 2)
+        return left + _BAR

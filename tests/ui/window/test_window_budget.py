@@ -1,0 +1,122 @@
+"""A session's spending in the real window: always in sight, a budget with a click, a clear stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.event import BudgetSet, TurnEnded
+from helix_desktop.providers.http import Http
+from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.ui.chat.rows import DividerRow, NoticeRow
+from helix_desktop.ui.field import Field
+from helix_desktop.ui.spending.dialog import BudgetDialog
+from tests.support.chat_server import Call, ChatServer, Counts, Reply, Stream, Text
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
+    """A model that reads a file so many times per turn; each step takes 1,000 tokens."""
+
+    def script(request: dict[str, Any]) -> Reply:
+        messages = request["messages"]
+        newest = max(n for n, one in enumerate(messages) if one["role"] == "user")
+        done = sum(one["role"] == "assistant" for one in messages[newest:])
+        usage = Counts(900, 100)
+        if done < steps:
+            call = Call("read_file", '{"path": "a.txt"}', id=f"r{len(messages)}")
+            return Stream(call, usage=usage)
+        return Stream(Text("Read."), usage=usage)
+
+    return script
+
+
+async def asked(rig: Rig) -> BudgetDialog:
+    """The dialog that asks for the budget."""
+    await until(lambda: rig.window.findChildren(BudgetDialog), "the dialog")
+    return rig.window.findChildren(BudgetDialog)[0]
+
+
+async def set_to(rig: Rig, tokens: str, cost: str = "") -> None:
+    """Fill in the dialog and keep it."""
+    dialog = await asked(rig)
+    for line, text in ((dialog.tokens, tokens), (dialog.cost, cost)):
+        line.clear()
+        QTest.keyClicks(line, text)
+    made = len(rig.facts(BudgetSet))
+    press(dialog, "Set")
+    await until(lambda: len(rig.facts(BudgetSet)) > made, "the budget on record")
+
+
+async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, tmp_path: Path) -> None:
+    """What was spent stands below; near the end it is told; the end says what to do, and doing it goes on."""
+    async with ChatServer(reader(4)) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        line = rig.window.spending
+        await until(line.isVisible, "the line")
+        assert line.text() == "0 tokens"
+        QTest.mouseClick(line, Qt.MouseButton.LeftButton)
+        await set_to(rig, "3k")
+        assert rig.facts(BudgetSet) == [BudgetSet(3_000)]
+        await until(lambda: line.text() == "0 tokens · 0% of 3k tokens", "the budget in sight")
+        await rig.say("Go")
+        (ended,) = rig.facts(TurnEnded)
+        assert ended.cause == "budget"
+        assert line.text() == "3k tokens · 100% of 3k tokens"
+        (notice,) = rig.rows(NoticeRow)
+        assert (notice.level, notice.actions) == ("warning", ("set_budget", "continue"))
+        assert "3,000 of 3,000 tokens" in notice.why
+        rig.chat.view.action_triggered.emit(notice.key, "set_budget")
+        await set_to(rig, "4,500")
+        rig.chat.view.action_triggered.emit(notice.key, "continue")
+        await until(lambda: len(rig.facts(TurnEnded)) == 2, "the end of the next turn")
+        await rig.turn_over()
+        assert [row.level for row in rig.rows(NoticeRow)] == ["warning", "info", "warning"]
+        assert "4,000 of 4,500" in rig.rows(NoticeRow)[1].why
+        assert [row.text for row in rig.rows(DividerRow)] == ["Budget: 3,000 tokens", "Budget: 4,500 tokens"]
+
+
+async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Path) -> None:
+    """The field says what is wrong; leaving both open takes the budget away."""
+    async with ChatServer(reader(0)) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        await rig.change_policy(budget_tokens=5_000, budget_cost=1.5)
+        await rig.say("Go")
+        assert rig.window.spending.text() == "1k tokens · 20% of 5k tokens or $1.50"
+        rig.window.commands.set_budget.trigger()
+        dialog = await asked(rig)
+        assert (dialog.tokens.text(), dialog.cost.text()) == ("5,000", "1.50")
+        QTest.keyClicks(dialog.tokens, "x")
+        before = dialog.budget
+        assert "Type a number." in [one.fault() for one in dialog.findChildren(Field)]
+        press(dialog, "Set")
+        assert rig.facts(BudgetSet) == []
+        assert dialog.budget == before
+        await set_to(rig, "")
+        assert rig.facts(BudgetSet) == [BudgetSet()]
+        await until(lambda: rig.window.spending.text() == "1k tokens", "no budget")
+
+
+async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path: Path) -> None:
+    """In the line, and in the list of sessions."""
+    async with ChatServer(reader(1)) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        info = msgspec.structs.replace(rig.room.model.info, price_in=100.0, price_out=1_000.0)
+        http = Http()
+        await rig.room.use(OpenAIChat(info, server.base_url, http=http))
+        await rig.say("Go")
+        await http.aclose()
+        assert rig.window.spending.text() == "2k tokens · $0.38"
+        assert rig.window.sidebar.list.sessions()[0].subtitle.endswith(" · $0.38")
