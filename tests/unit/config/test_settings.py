@@ -178,7 +178,7 @@ class TestProviders:
 
     def test_a_reserve_leaves_room(self) -> None:
         with pytest.raises(ValueError, match="leaves nothing"):
-            ModelEntry(name="m", window=100)
+            ModelEntry(name="m", window=100, reserve=100)
 
 
 @pytest.mark.parametrize(
