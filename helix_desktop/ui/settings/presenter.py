@@ -97,7 +97,8 @@ class SettingsPresenter(QObject):
             lambda page: self._open("roles" if page == "roles" else "providers"),
         )
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(composer.model_corner() - QPoint(0, menu.sizeHint().height() + 4))
+        corner = composer.model_button.mapToGlobal(QPoint(0, 0))
+        menu.popup(corner - QPoint(0, menu.sizeHint().height() + 4))
 
     def _open(self, page: SettingsPage) -> None:
         retint(self.dialog, self._window.theme)
