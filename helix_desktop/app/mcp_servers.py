@@ -47,7 +47,7 @@ class McpServers:
         return self._hubs[identity]
 
     def begin(self, identity: str) -> None:
-        """Start the servers of an open workspace, beside everything else."""
+        """Start the servers of an open workspace beside everything else; without trust end them."""
         if self._registry.get(identity).servers:
             self._scope.start(self._use(identity), f"mcp begin {identity}")
 
@@ -81,7 +81,7 @@ class McpServers:
         hub = self._hubs.get(identity)
         if hub is not None:
             record = self._registry.get(identity)
-            await hub.use(record.servers, bool(getattr(record, "trusted", True)), anew)
+            await hub.use(record.servers, record.trusted, anew)
         self._tell(identity)
 
     async def _keep(self, identity: str, servers: Sequence[ServerEntry], anew: str = "") -> None:

@@ -116,6 +116,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for all workspaces.
 
     `text_size` is that of ordinary words, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
+    `notify`: whether the person is told of questions and of long turns' ends while they look elsewhere.
     `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the models of
     roles, for workspaces that name none themselves; empty: the main model.
     """
@@ -126,6 +127,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     recent: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()
+    notify: bool = True
     fast: str = ""
     summary: str = ""
     long: str = ""

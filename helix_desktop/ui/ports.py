@@ -16,9 +16,10 @@ from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
+from helix_desktop.context.sharing import Sharing
 from helix_desktop.context.trial import Tick
 from helix_desktop.workspaces.acting import Acting
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
 
@@ -149,7 +150,7 @@ class McpServers(Protocol):
         ...
 
     def begin(self, identity: str) -> None:
-        """Start the servers of an open workspace, beside everything else."""
+        """Start the servers of an open workspace beside everything else; without trust end them."""
         ...
 
     async def reports(self, identity: str) -> tuple[ServerReport, ...]:
@@ -189,8 +190,37 @@ class McpServers(Protocol):
         ...
 
 
+class CacheEndpoints(Protocol):
+    """The caches of open workspaces, served to other programs; all may raise HelixError."""
+
+    async def sharing(self, identity: str) -> Sharing:
+        """How a workspace's cache is shared now."""
+        ...
+
+    async def begin(self, identity: str) -> None:
+        """Start the endpoint of a workspace that has it switched on."""
+        ...
+
+    async def switch(self, identity: str, on: bool) -> None:
+        """Serve a workspace's cache from now on, or no longer."""
+        ...
+
+    async def renew(self, identity: str) -> None:
+        """Make a new token: who holds the former one is shut out."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
+
+    @property
+    def endpoints(self) -> CacheEndpoints:
+        """What serves caches to other programs."""
+        ...
+
+    def cache_command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        ...
 
     @property
     def data_folder(self) -> Path:
@@ -247,8 +277,16 @@ class Desk(Protocol):
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
         ...
 
-    async def sandbox(self) -> str:
-        """The sandbox in which commands run, by name; empty where there is none."""
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        ...
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on."""
+        ...
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

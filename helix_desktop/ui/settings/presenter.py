@@ -15,6 +15,7 @@ from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.mcp_banner import ConsentBanner
 from helix_desktop.ui.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.settings.model_menu import model_menu
 from helix_desktop.ui.settings.moving import DataMoving
@@ -49,10 +50,11 @@ class SettingsPresenter(QObject):
         self._providers = ProvidersPresenter(self.dialog, shell, intents, desk)
         self._roles = RolesPresenter(self.dialog.roles, shell, intents, desk)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
+        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
+        self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
         self._permissions = PermissionsPresenter(
             self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
         )
-        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self.moving = DataMoving(self.dialog, window, intents, desk)
         self._connect(intents)
         composer = shell.work.composing.composer
@@ -78,6 +80,7 @@ class SettingsPresenter(QObject):
         self.dialog.appearance.enter_sends_chosen.connect(
             lambda on: start(self._keep_enter(on), "enter sends")
         )
+        self.dialog.appearance.notify_chosen.connect(lambda on: start(self._keep_notify(on), "notify"))
         self.dialog.policy.profile_chosen.connect(
             lambda name: self._change_policy({"profile": name}, anew=True)
         )
@@ -111,7 +114,7 @@ class SettingsPresenter(QObject):
         self.dialog.raise_()
         settings = self._desk.settings
         self.dialog.appearance.show_appearance(
-            self._appearance.mode, self._appearance.text_px, settings.enter_sends
+            self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
         )
         self._show_workspace()
         self.dialog.about.show_about(
@@ -126,8 +129,8 @@ class SettingsPresenter(QObject):
         self._roles.show()
         await self._providers.show()
         await self._data.show()
-        await self._permissions.show()
         await self._mcp.show()
+        await self._permissions.show()
 
     def _show_workspace(self) -> None:
         room = self._desk.rooms.get(self._shell.active)
@@ -139,6 +142,9 @@ class SettingsPresenter(QObject):
     async def _keep_enter(self, on: bool) -> None:
         self._shell.work.composing.composer.enter_sends = on
         await self._desk.save_settings(msgspec.structs.replace(self._desk.settings, enter_sends=on))
+
+    async def _keep_notify(self, on: bool) -> None:
+        await self._desk.save_settings(msgspec.structs.replace(self._desk.settings, notify=on))
 
     async def _keep_theme(self) -> None:
         settings = msgspec.structs.replace(
