@@ -134,9 +134,8 @@ class Room(Holdings):
 
     def _answering(self, role: ModelRole) -> Model:
         """The workspace's model of a role; where none is set for it, the main one."""
-        return {"main": None, "fast": self.terms.roles.fast, "long": self.terms.roles.long}[
-            role
-        ] or self.model
+        roles = self.terms.roles
+        return {"main": None, "fast": roles.fast, "long": roles.long}[role] or roles.main
 
     def _hear(self, session: Session, update: Update) -> None:
         match update:
