@@ -123,6 +123,7 @@ class Intake:
             subagent=result.subagent,
             delegated=result.delegated,
             images=(*([result.image] if result.image else []), *beside),
+            outcome="stopped" if result.stopped else "ran",
         )
         texts = [shown, marker_of(answer)] if shown == text else [shown, marker_of(answer), text]
         counts = await self._counter.count(texts)

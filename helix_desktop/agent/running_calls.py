@@ -20,6 +20,7 @@ class Running:
 
     def __init__(self, call: ToolCall, began: int) -> None:
         self.call, self.began, self.tail = call, began, ""
+        self.stopped = False
 
     def hear(self, text: str) -> None:
         """Take a piece of its output."""
@@ -60,4 +61,7 @@ class RunningCalls:
     def stop(self, call_id: str) -> bool:
         """End one call; it is answered with what it has. False when it does not run."""
         found = self._running.get(call_id)
-        return found is not None and found[1].cancel(STOPPED)
+        if found is None or not found[1].cancel(STOPPED):
+            return False
+        found[0].stopped = True
+        return True

@@ -117,6 +117,10 @@ class SubagentMoved(msgspec.Struct, frozen=True):
     began: int = 0
 
 
+class ChangedOutside(msgspec.Struct, frozen=True):
+    """Another process stored something of this session; no id: of any."""
+
+
 class Trouble(msgspec.Struct, frozen=True):
     """Something failed that could not be recorded as an event."""
 
@@ -138,5 +142,6 @@ Update = (
     | ObservationMoved
     | IntakeMoved
     | SubagentMoved
+    | ChangedOutside
 )
 Listener = Callable[[Update], None]

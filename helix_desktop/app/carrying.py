@@ -16,13 +16,15 @@ from helix_desktop.app.voice import Telling, err, out
 from helix_desktop.context.archive import Exported, exported_text, imported_text
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import HelixError, InputUnusable
+from helix_desktop.store.archive.form import SUFFIX
 
 
 def export(given: argparse.Namespace) -> int:
     """Write a workspace to a file; 1 when the store could not give all of it."""
 
     async def work(desk: Desk, room: Room) -> int:
-        return _told([await desk.carrier.export(room.id, _place(given.file), Telling().tell)], given.json)
+        place = _archive(given.file)
+        return _told([await desk.carrier.export(room.id, place, Telling().tell)], given.json)
 
     return in_room(given, work)
 
@@ -57,13 +59,25 @@ def backup(given: argparse.Namespace) -> int:
         troubles: list[HelixError] = []
         for record in records:
             try:
-                done.append(await desk.carrier.back_up(record.id, _place(given.folder)))
+                told = Telling(f"{record.name}: ").tell
+                done.append(await desk.carrier.back_up(record.id, _place(given.folder), told))
             except HelixError as error:
                 troubles.append(error)
                 err(f"helix-desktop: {record.name}: {error}")
         return _told(done, given.json, listed=True) or (FAILED if troubles else 0)
 
     return at_desk(given, work)
+
+
+def _archive(path: Path) -> Path:
+    """Where an export is written. Raises InputUnusable for a name that ends in something else."""
+    if path.suffix not in ("", SUFFIX):
+        raise InputUnusable(
+            f"{path.name} does not end in {SUFFIX}.",
+            "Exports have this ending, so that file dialogs and people find them.",
+            f"Name it {path.with_suffix(SUFFIX).name}; without an ending it is added.",
+        )
+    return _place(path.with_suffix(SUFFIX))
 
 
 def _place(path: Path) -> Path:

@@ -214,8 +214,9 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -
         ("repair", "check everything, and mend what is wrong"),
     ):
         verb = add(name, text)
-        if name in ("export", "import"):
-            verb.add_argument("file", type=_folder, metavar="FILE", help="a file that ends in .helix")
+        helps = {"export": "a file that ends in .helix; the ending may be left out", "import": "such a file"}
+        if name in helps:
+            verb.add_argument("file", type=_folder, metavar="FILE", help=helps[name])
         if name == "show":
             verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
         if name == "verify":

@@ -13,7 +13,7 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import now_ms
 from helix_desktop.app.voice import err, out
 from helix_desktop.context.content import Entry, Filter, Found, HandoverHit, Hit, Sort
-from helix_desktop.context.digest import size_text
+from helix_desktop.context.digest import count_text, size_text
 from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.signs import revealed_name
 
@@ -29,8 +29,9 @@ async def list_entries(given: argparse.Namespace, room: Room) -> int:
     for entry in entries:
         out(_line(entry))
     totals = await room.store.totals()
-    some = f"{len(entries)} of " if len(entries) != totals.entries else ""
-    err(f"{some}{totals.entries} entries, {size_text(totals.size)}, {size_text(totals.stored_size)} on disk")
+    some = f"{len(entries):,} of " if len(entries) != totals.entries else ""
+    held = count_text(totals.entries, "entry", "entries")
+    err(f"{some}{held}, {size_text(totals.size)}, {size_text(totals.stored_size)} on disk")
     return 0
 
 
@@ -49,7 +50,8 @@ async def search(given: argparse.Namespace, room: Room) -> int:
         _print_lines(one)
     more = ", and maybe more: raise --limit" if found.cursor else ""
     damaged = f", {found.unreadable} damaged" if found.unreadable else ""
-    err(f"{len(found.hits)} entries, {len(handovers)} handovers{damaged}{more}")
+    hits = count_text(len(found.hits), "entry", "entries")
+    err(f"{hits}, {count_text(len(handovers), 'handover')}{damaged}{more}")
     return 0
 
 

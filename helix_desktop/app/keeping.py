@@ -15,7 +15,7 @@ from helix_desktop.app.desk import Desk
 from helix_desktop.app.forgetting import forget_everywhere, preview_everywhere
 from helix_desktop.app.voice import err, out
 from helix_desktop.context.content import Entry
-from helix_desktop.context.digest import is_digest, size_text
+from helix_desktop.context.digest import count_text, is_digest, size_text
 from helix_desktop.context.errors import DigestAmbiguous, DigestUnknown, InputUnusable
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import CleanUp, Plan
@@ -46,11 +46,12 @@ async def collect(given: argparse.Namespace, _: Desk, room: Room) -> int:
             out(f"{entry.digest}  {_entry_line(entry)}")
     freed = sum(one.stored_size for one in plan.going if one.digest in gone)
     did = "would go" if given.dry_run else "went"
-    err(f"{len(digests):,} entries, {size_text(freed)} on disk, {did} to the trash")
+    err(f"{_entries(len(digests))}, {size_text(freed)} on disk, {did} to the trash")
     for name, why in _WHY:
         share = getattr(plan, name)
         if share.entries:
-            err(f"  {share.entries:,} stay, {size_text(share.stored_size)}: {why}")
+            stay = "stays" if share.entries == 1 else "stay"
+            err(f"  {share.entries:,} {stay}, {size_text(share.stored_size)}: {why}")
     if plan.short:
         err(plan.shortfall)
     return 0
@@ -70,8 +71,8 @@ async def trash(given: argparse.Namespace, _: Desk, room: Room) -> int:
         if given.json:
             out(json.dumps(msgspec.to_builtins(swept), indent=1))
         else:
-            said = f"{len(swept.digests):,} entries, {size_text(swept.stored_size)} on disk"
-            out(f"{said}, and {len(swept.sessions):,} sessions are removed for good")
+            said = f"{_entries(len(swept.digests))}, {size_text(swept.stored_size)} on disk"
+            out(f"removed for good: {said}, and {count_text(len(swept.sessions), 'session')}")
         return 0
     lying = await keep.trash()
     if given.json:
@@ -82,8 +83,8 @@ async def trash(given: argparse.Namespace, _: Desk, room: Room) -> int:
     for entry in lying.entries:
         out(f"{entry.digest}  {_entry_line(entry)}")
     err(
-        f"{len(lying.entries):,} entries, {size_text(lying.stored_size)} on disk, "
-        f"{len(lying.sessions):,} sessions"
+        f"{_entries(len(lying.entries))}, {size_text(lying.stored_size)} on disk, "
+        f"{count_text(len(lying.sessions), 'session')}"
     )
     return 0
 
@@ -102,8 +103,12 @@ async def restore(given: argparse.Namespace, _: Desk, room: Room) -> int:
     if given.json:
         out(json.dumps({"digests": swept.digests, "sessions": back}, indent=1))
     else:
-        out(f"{len(swept.digests):,} entries and {len(back):,} sessions are back")
+        out(f"brought back: {_entries(len(swept.digests))} and {count_text(len(back), 'session')}")
     return 0
+
+
+def _entries(number: int) -> str:
+    return count_text(number, "entry", "entries")
 
 
 def _one_of(known: Sequence[str], prefix: str) -> str:
@@ -133,7 +138,8 @@ async def forget(given: argparse.Namespace, desk: Desk, room: Room) -> int:
     for line in finds.lines:
         out(line)
     if finds.unreadable:
-        err(f"{len(finds.unreadable):,} damaged entries cannot be looked through: repair the store first")
+        damaged = count_text(len(finds.unreadable), "damaged entry", "damaged entries")
+        err(f"{damaged} cannot be looked through: repair the store first")
     if finds.nothing:
         out("it stands nowhere in this workspace")
     elif not given.yes:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import msgspec
 
+from helix_desktop.context.digest import count_text
+
 Progress = Callable[[int, int], None]
 """Bytes done and bytes in all; called on a thread that is not the event loop's."""
 
@@ -65,7 +67,7 @@ class Imported(msgspec.Struct, frozen=True):
 def exported_text(done: Exported) -> str:
     """What a file holds, in words, and what it lacks."""
     held = done.held
-    words = f"{_count(held.entries, 'entry', 'entries')}, {_count(held.sessions, 'session')}."
+    words = f"{count_text(held.entries, 'entry', 'entries')}, {count_text(held.sessions, 'session')}."
     lacks = [
         (len(held.missing), "damaged or lost entries are"),
         (len(held.left_out), "sessions with damaged logs are"),
@@ -83,8 +85,4 @@ def imported_text(done: Imported) -> str:
         (len(done.busy), "left because they are open"),
     ]
     told = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
-    return f"{_count(done.added, 'entry', 'entries')} added, {done.known:,} known. Sessions: {told}."
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{count_text(done.added, 'entry', 'entries')} added, {done.known:,} known. Sessions: {told}."

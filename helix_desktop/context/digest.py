@@ -46,6 +46,11 @@ def size_text(size: int) -> str:
     return f"{size / (_KILO * _KILO):.1f} MB"
 
 
+def count_text(number: int, one: str, many: str = "") -> str:
+    """A number of things in words: `1 entry`, `1,200 entries`; `many` is for nouns that take no s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def handle(digest: str) -> str:
     """The bare marker of a digest (CONTEXT.md 3.1); the tool's name is never prefixed."""
     return f'[CACHED] recall_cached_content("{digest}")'

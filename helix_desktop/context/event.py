@@ -195,7 +195,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     duration_ms: int = 0
     whole: bool = True
     recalled: str = ""
-    outcome: Literal["ran", "denied", "interrupted"] = "ran"
+    outcome: Literal["ran", "denied", "interrupted", "stopped"] = "ran"
     form: Form = "full"
     asked: str = ""
     chosen: Literal["rule", "agent", "timeout", "user"] = "rule"

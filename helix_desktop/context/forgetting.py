@@ -16,6 +16,7 @@ import msgspec
 
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import HEX_DIGITS, digest_of
+from helix_desktop.context.disguise import forms
 from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.event import (
     AssistantSpoke,
@@ -246,7 +247,7 @@ def _shortened(call: ToolCall, short: ShortCall | None) -> ToolCall:
 
 
 def _needles(text: str, mark: str) -> tuple[str, ...]:
-    """The text as it is, and as it stands inside JSON. Raises InputUnusable."""
+    """The text in every form that it may have. Raises InputUnusable."""
     if len(text.strip()) < LEAST:
         raise InputUnusable(
             f"A text of fewer than {LEAST} characters cannot be forgotten.",
@@ -257,8 +258,7 @@ def _needles(text: str, mark: str) -> tuple[str, ...]:
         raise InputUnusable(
             f"{text!r} is part of the mark that would take its place.", fix="Give more of it."
         )
-    escaped = (json.dumps(text, ensure_ascii=pure)[1:-1] for pure in (False, True))
-    return tuple(dict.fromkeys([text, *escaped]))
+    return forms(text)
 
 
 def _is_json(text: str) -> bool:

@@ -15,6 +15,7 @@ LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are d
 _SHORT = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
 _CHARS_PER_TOKEN = 3
 _FAILURES = 5
+_RAN = ("ran", "stopped")
 
 
 def _one_line(text: str) -> str:
@@ -92,7 +93,7 @@ def ledger_of(items: Iterable[Item]) -> Ledger:
     """The ledger of these messages, in their order."""
     ledger = Ledger()
     for item in items:
-        if isinstance(item.event, ToolAnswered) and item.event.outcome == "ran":
+        if isinstance(item.event, ToolAnswered) and item.event.outcome in _RAN:
             _enter(ledger, item.event, item.seq)
     return ledger
 

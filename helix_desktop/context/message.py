@@ -37,6 +37,10 @@ class Message(msgspec.Struct, frozen=True):
     images: tuple[Image, ...] = ()
 
 
+MCP_PREFIX = "mcp__"
+"""What the told name of every MCP server's tool begins with, and of no other: `mcp__SERVER__TOOL`."""
+
+
 class InLine(msgspec.Struct, frozen=True):
     """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
 
@@ -51,6 +55,11 @@ class ToolSpec(msgspec.Struct, frozen=True):
     name: str
     description: str
     parameters: dict[str, Any]
+
+    @property
+    def over_mcp(self) -> bool:
+        """Whether it is a tool of an MCP server."""
+        return self.name.startswith(MCP_PREFIX)
 
 
 class Request(msgspec.Struct, frozen=True):

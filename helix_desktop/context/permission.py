@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import Literal
@@ -9,7 +10,8 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.command_words import fits, may_fit, pattern_of
-from helix_desktop.context.tool import ANY, ApprovalAsk, Effect, Mode, Rule
+from helix_desktop.context.errors import InputUnusable
+from helix_desktop.context.tool import ANY, ApprovalAsk, Effect, Mode, Rule, RuleKind
 
 _STRICTEST_FIRST: tuple[Effect, ...] = ("deny", "ask", "allow")
 _NARROWEST_FIRST = ("exact", "path", "pattern", "folder", "host", "server")
@@ -145,6 +147,37 @@ def is_obeyed(path: str) -> bool:
         return True
     folded = _folded(names)
     return bool(_OBEYED_FOLDERS & set(folded)) or bool(_OBEYED_FILES & set(folded[-1:]))
+
+
+def names_of(rule: Rule) -> frozenset[str]:
+    """The names by which events, also of earlier versions, say that a rule answered."""
+    former = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
+    return frozenset({rule.text, former} if rule.kind == "exact" else {rule.text})
+
+
+def typed_rule(effect: Effect, kind: RuleKind, text: str) -> Rule:
+    """The rule that a person wrote: of commands, of files in a folder, or of a host. Raises InputUnusable."""
+    words = " ".join(text.split())
+    match kind:
+        case "pattern":
+            if not words or words.split()[0] == ANY:
+                raise InputUnusable(
+                    "This names no command.", fix="Write its first words, such as: git push *"
+                )
+            return Rule(ANY, words, kind=kind, effect=effect, confined=effect == "allow")
+        case "folder":
+            names = _parts(text.strip())
+            if names is None:
+                raise InputUnusable(
+                    "This is no folder of the workspace.", fix="Write a path such as: src/app"
+                )
+            return Rule(ANY, "/".join(names), kind=kind, effect=effect)
+        case "host":
+            host = words.lower().rstrip(".")
+            if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", host):
+                raise InputUnusable("This is no host.", fix="Write a name such as: docs.python.org")
+            return Rule(ANY, host, kind=kind, effect=effect)
+    raise InputUnusable(f"A rule of kind {kind} cannot be written by hand.")
 
 
 def command_offers(command: str, confined: bool, tool: str = "run_command") -> tuple[Rule, ...]:

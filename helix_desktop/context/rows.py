@@ -24,6 +24,7 @@ from helix_desktop.context.window import Frame, Window
 RowKind = Literal[
     "system",
     "tools",
+    "mcp",
     "handover",
     "observations",
     "fold",
@@ -53,12 +54,24 @@ def rows_of(window: Window, transcript: Transcript, frame: Frame) -> tuple[Row, 
     if frame.system:
         tokens = frame.system_tokens + FRAMING
         rows.append(Row(0, "system", "System prompt", tokens, "fixed", "opens every request"))
-    tools = f"{len(frame.tools)} tools"
-    rows.append(Row(0, "tools", tools, frame.tools_tokens, "fixed", "what the agent can do"))
+    rows += _tool_rows(frame)
     rows += [
         _row(entry, tokens, transcript) for entry, tokens in zip(window.entries, window.shares, strict=True)
     ]
     return tuple(rows)
+
+
+def _tool_rows(frame: Frame) -> list[Row]:
+    far = [spec for spec in frame.tools if spec.over_mcp]
+    own = len(frame.tools) - len(far)
+    tokens = frame.tools_tokens - frame.mcp_tokens
+    rows = [Row(0, "tools", f"{own} tools", tokens, "fixed", "what the agent can do")]
+    if far:
+        servers = len({spec.name.split("__")[1] for spec in far})
+        whose = "1 MCP server" if servers == 1 else f"{servers} MCP servers"
+        name = f"{len(far)} tools of {whose}" if len(far) > 1 else f"1 tool of {whose}"
+        rows.append(Row(0, "mcp", name, frame.mcp_tokens, "fixed", "switch off in Settings → MCP servers"))
+    return rows
 
 
 def _row(entry: Entry, tokens: int, transcript: Transcript) -> Row:

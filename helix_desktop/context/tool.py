@@ -53,7 +53,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `image` says
     that the content is one; `shown` then says in words what it is. `pictures` are the bytes of images that
-    come beside a text.
+    come beside a text. `stopped`: the person ended the call, and this is what there was.
     """
 
     content: bytes
@@ -66,6 +66,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     image: Image | None = None
     pictures: tuple[bytes, ...] = ()
     delegated: Delegated | None = None
+    stopped: bool = False
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ class Frame(msgspec.Struct, frozen=True):
     """What stands around a conversation: the model, the system prompt, the tools; with their tokens.
 
     `ratio` is the model's tokens per token of our count as earlier sessions found it (1: nothing is known).
+    `mcp_tokens` is the part of `tools_tokens` that MCP servers' tools cost.
     """
 
     info: ModelInfo
@@ -38,6 +39,7 @@ class Frame(msgspec.Struct, frozen=True):
     system_tokens: int = 0
     tools_tokens: int = 0
     ratio: float = 1.0
+    mcp_tokens: int = 0
 
 
 class Window(msgspec.Struct, frozen=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-PREFIX = "mcp__"
+from helix_desktop.context.message import MCP_PREFIX
+
 LONGEST = 64  # characters that every known provider takes
 _DIGITS = 8
 
@@ -13,7 +14,7 @@ _DIGITS = 8
 def told_name(server: str, tool: str) -> str:
     """`mcp__SERVER__TOOL`; what had to be changed or shortened ends with a hash of the tool's own name."""
     plain = re.sub(r"[^a-zA-Z0-9_-]", "_", tool)
-    name = f"{PREFIX}{server}__{plain}"
+    name = f"{MCP_PREFIX}{server}__{plain}"
     if plain == tool and tool and len(name) <= LONGEST:
         return name
     mark = hashlib.sha256(tool.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -15,7 +16,8 @@ from helix_desktop.providers.retry import Retries
 from helix_desktop.providers.streaming import STALL_S, StreamedModel
 
 _REFUSES_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY})
-_NOT_KNOWN = ("not supported", "unsupported", "include")
+_NOT_KNOWN = ("not supported", "unsupported")
+_INCLUDE = re.compile(r"\binclude\b")
 _ABOUT_REASONING = ("reasoning", "encrypted", "rs_")
 
 
@@ -72,12 +74,14 @@ class ResponsesExchange:
     def adapt(self, status: int, words: str) -> bool:
         """Keep back reasoning that is refused, or do not ask for it where the model has none."""
         low = words.lower()
-        if status not in _REFUSES_FORM or not any(word in low for word in _ABOUT_REASONING):
+        if status not in _REFUSES_FORM:
             return False
-        if self._includes and any(word in low for word in _NOT_KNOWN):
+        about_reasoning = any(word in low for word in _ABOUT_REASONING)
+        unknown = about_reasoning and any(word in low for word in _NOT_KNOWN)
+        if self._includes and (unknown or _INCLUDE.search(low)):
             self._includes = self._dialect.includes = False
             return True
-        if self._reasoning and has_reasoning(self._request, self._dialect.info):
+        if about_reasoning and self._reasoning and has_reasoning(self._request, self._dialect.info):
             self._reasoning = False
             return True
         return False

@@ -48,7 +48,7 @@ def _without_nulls(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def schema(kind: type[Arguments], said: Mapping[str, str]) -> dict[str, Any]:
+def schema(kind: type[msgspec.Struct], said: Mapping[str, str]) -> dict[str, Any]:
     """The JSON schema of the arguments; `said` describes each by name."""
     hints = get_type_hints(kind, include_extras=True)
     properties: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def _kind(hint: Any, said: Mapping[str, str]) -> dict[str, Any]:
         return _kind(hint.__origin__, said) | known
     if get_origin(hint) is tuple:
         return {"type": "array", "items": _kind(hint.__args__[0], said)}
-    if isinstance(hint, type) and issubclass(hint, Arguments):
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return schema(hint, said)
     return _kind(options[0], said) if options else {"type": _KINDS[hint]}
 

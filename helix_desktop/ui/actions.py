@@ -48,6 +48,10 @@ SPECS: dict[str, ActionSpec] = {
     "zoom_in": ActionSpec("Larger text", ("Ctrl++", "Ctrl+=")),
     "zoom_out": ActionSpec("Smaller text", ("Ctrl+-",)),
     "zoom_reset": ActionSpec("Normal text size", ("Ctrl+0",)),
+    "mode_ask": ActionSpec("Mode ask: asks before it changes or runs anything", checkable=True),
+    "mode_plan": ActionSpec("Mode plan: only reads, and plans", checkable=True),
+    "mode_auto": ActionSpec("Mode auto: edits, and commands in the sandbox, run unasked", checkable=True),
+    "next_mode": ActionSpec("Next mode", ("Ctrl+.",)),
     "stop": ActionSpec("Stop the agent", hint="Esc Esc"),
     "steer": ActionSpec("Send into the running turn", hint="Ctrl+Shift+Enter"),
     "compact_now": ActionSpec("Hand over older messages…", ("Ctrl+Shift+K",)),
@@ -90,6 +94,10 @@ class Actions(NamedTuple):
     zoom_in: QAction
     zoom_out: QAction
     zoom_reset: QAction
+    mode_ask: QAction
+    mode_plan: QAction
+    mode_auto: QAction
+    next_mode: QAction
     stop: QAction
     steer: QAction
     compact_now: QAction
@@ -104,6 +112,7 @@ class Actions(NamedTuple):
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
+            self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.set_budget,
         )  # fmt: skip
 

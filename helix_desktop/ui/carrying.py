@@ -65,7 +65,7 @@ class Carrying(QObject):
         path = await dialogs.pick_save_file(self._window, f"Export {name}", carrier.file_name(identity))
         if path is None:
             return
-        place = path if path.suffix else path.with_suffix(SUFFIX)
+        place = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
         done = await self.run(f"Exporting {name}", lambda tell: carrier.export(identity, place, tell))
         if done is not None:
             self._tell_written(done)

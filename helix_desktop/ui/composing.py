@@ -55,15 +55,13 @@ class Composing(QObject):
         former, written = (self._room, self._conversation), self.composer.text()
         self._room, self._conversation = room, conversation
         self.composer.set_text("")
-        self.composer.setEnabled(room is None or not room.reading)
+        self.show_trust()
         self._show_attached()
         try:
             await _keep(*former, written)
             if room is None or conversation is None:
                 return
-            self.composer.set_model(model_name(conversation.model.label, conversation.model.demo))
-            if room.reading:
-                self.composer.editor.setPlaceholderText("Open for reading only: the folder is not there.")
+            self.show_trust()
             draft = await room.store.draft(conversation.session.id)
         except StoreError as error:
             self._intents.tell(error)  # a draft that cannot be kept must not hold up the person
@@ -71,6 +69,19 @@ class Composing(QObject):
         if conversation is self._conversation:
             self.composer.set_text(draft + self.composer.text())
             self._count.start()
+
+    def show_trust(self) -> None:
+        """Let the person write where something can be sent, and say why where it cannot."""
+        room = self._room
+        self.composer.setEnabled(room is None or (room.trusted and not room.reading))
+        if room is None or self._conversation is None:
+            return
+        model = self._conversation.model
+        self.composer.set_model(model_name(model.label, model.demo))
+        if room.reading:
+            self.composer.editor.setPlaceholderText("Open for reading only: the folder is not there.")
+        elif not room.trusted:
+            self.composer.editor.setPlaceholderText("Nothing can be sent before you trust this folder.")
 
     def forget_attached(self) -> None:
         """Drop what goes along with the next messages, in every session."""
@@ -199,7 +210,7 @@ async def _recorded(conversation: Conversation, text: str, attached: list[Attach
 def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
     """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
     _, now = conversation.measure()
-    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools"))
+    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools", "mcp"))
     room = int((now.threshold - now.reserve) / now.ratio) - fixed
     if tokens > room:
         raise MessageTooLarge(

@@ -26,11 +26,13 @@ def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0) -> QPixmap
     return picture
 
 
-def icon(name: str, color: str, size: int = 16) -> QIcon:
-    """An icon for buttons and menus, sharp on every screen that is there."""
+def icon(name: str, color: str, size: int = 16, disabled: str = "") -> QIcon:
+    """An icon for buttons and menus, sharp on every screen that is there; `disabled` is its other colour."""
     result = QIcon()
     for ratio in {1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}:
         result.addPixmap(pixmap(name, color, size, ratio))
+        if disabled:
+            result.addPixmap(pixmap(name, disabled, size, ratio), QIcon.Mode.Disabled)
     return result
 
 

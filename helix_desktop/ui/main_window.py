@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -21,7 +21,7 @@ from helix_desktop.ui.actions import make_actions
 from helix_desktop.ui.frame.banner import BannerArea
 from helix_desktop.ui.frame.jobs import JobLines
 from helix_desktop.ui.frame.keyboard import connect_editing, focus_next
-from helix_desktop.ui.frame.menus import fill_menu_bar, more_menu
+from helix_desktop.ui.frame.menus import fill_menu_bar, mode_menu, more_menu
 from helix_desktop.ui.frame.panes import LayoutMemory, Panes
 from helix_desktop.ui.sidebar.rail import Rail
 from helix_desktop.ui.sidebar.rows import WorkspaceRow
@@ -76,6 +76,8 @@ class MainWindow(QMainWindow):
     closing = Signal()
     """The user wants to close; call `allow_close` when everything has ended."""
     first_frame = Signal()
+    looked_at = Signal()
+    """The window came in front of others."""
     stop_requested = Signal()
     page_shown = Signal(str)
 
@@ -94,7 +96,7 @@ class MainWindow(QMainWindow):
         self._handed_in: tuple[QWidget, ...] = ()
         self.commands = make_actions(self)
         self.rail, self.sidebar = Rail(), Sidebar()
-        self.top_bar = TopBar(more_menu(self, self.commands))
+        self.top_bar = TopBar(more_menu(self, self.commands), mode_menu(self, self.commands))
         self.banners, self.jobs, self.spending = BannerArea(), JobLines(), SpendingLine()
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
@@ -136,7 +138,7 @@ class MainWindow(QMainWindow):
         centre = QFrame()
         centre.setObjectName("centre")
         centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, self.spending, gap=0))
-        centre.setMinimumWidth(340)
+        centre.setMinimumWidth(348)
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(240)
         panes = Panes(self.sidebar, centre, self._inspector, self._memory)
@@ -271,6 +273,12 @@ class MainWindow(QMainWindow):
         super().showEvent(event)
         if QApplication.focusWidget() is None:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Say when the window comes in front."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.looked_at.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Stop the agent on Esc Esc, when nothing in focus wanted the keys."""

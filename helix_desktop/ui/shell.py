@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.tidying import tidy
@@ -23,12 +23,15 @@ from helix_desktop.ui.health import watch
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.modes import Modes
+from helix_desktop.ui.notifying import Notifying, Tray
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
 from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
+from helix_desktop.ui.trusting.presenter import Trusting
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -52,6 +55,12 @@ class Shell(QObject):
         screens.cache.handover_requested.connect(
             lambda session, seq: intents.start(self.show_handover(session, seq), "show handover")
         )
+        Modes(window, self.work, intents, desk)
+        tray = Tray(window)
+        self.notifying = Notifying(window, desk, tray)
+        tray.clicked.connect(self.notifying.clicked)
+        self.notifying.wanted.connect(lambda *where: intents.start(self._go(*where), "go there"))
+        self.trusting = Trusting(window, self.work, intents, desk, self._trust_changed)
         self._sidebar = SidebarPresenter(window)
         self.active = ""
         self._heard: dict[str, Callable[[], None]] = {}
@@ -115,9 +124,18 @@ class Shell(QObject):
             await self.new_session()
 
     async def open_folder(self, path: Path) -> None:
-        """Make a folder a workspace, and open it. Raises WorkspaceMissing."""
+        """Make a folder a workspace, and open it; one that is not trusted is asked about.
+
+        Raises WorkspaceMissing.
+        """
         record = self._desk.registry.add(path)
         await self.open_workspace(record.id)
+        if not record.trusted and self.active == record.id and record.id in self._desk.rooms:
+            self._intents.start(self.trusting.ask(record.id), "trust")
+
+    async def _trust_changed(self) -> None:
+        self.work.composing.show_trust()
+        await self.refresh()
 
     async def open_workspace(self, identity: str, reading: bool = False) -> None:
         """Show another workspace, also one without its folder; what runs in the former one goes on."""
@@ -136,8 +154,10 @@ class Shell(QObject):
         if self.active != identity:
             return
         if identity not in self._heard:
-            self._heard[identity] = room.listen(self._hear)
+            self._heard[identity] = room.listen(lambda session, update: self._hear(room, session, update))
             await watch(room.store, self._window.banners)
+            self._desk.servers.begin(identity)
+            self._intents.start(self._desk.endpoints.begin(identity), f"share cache {identity}")
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)
@@ -163,7 +183,8 @@ class Shell(QObject):
             self._window.banners.show_banner(Banner(_CLOSED, "error", error.what, error.why, error.fix))
         await self.refresh()
 
-    def _hear(self, session: str, update: Update) -> None:
+    def _hear(self, room: Room, session: str, update: Update) -> None:
+        self.notifying.hear(room, session, update)
         if not isinstance(update, Arriving) and not self._soon.isActive():
             self._soon.start()
 
@@ -197,6 +218,19 @@ class Shell(QObject):
         room = self._desk.rooms.get(self.active)
         if room is not None:
             await self._show(room, session)
+
+    async def _go(self, workspace: str, session: str) -> None:
+        """Show a session, of whichever workspace, and bring the window in front."""
+        window = self._window
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        if self.active != workspace:
+            await self.open_workspace(workspace)
+        if self.active == workspace:
+            await self.open_session(session)
+            window.show_page("chat")
 
     async def show_handover(self, session: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""

@@ -53,6 +53,7 @@ class Theme:
     text_selection: str
     seg_system: str  # segments of the context bar
     seg_tools: str
+    seg_mcp: str
     seg_handover: str
     seg_user: str
     seg_assistant: str
@@ -98,6 +99,7 @@ LIGHT = Theme(
     text_selection="#cfd4fb",
     seg_system="#5753d8",
     seg_tools="#8380e6",
+    seg_mcp="#64748b",
     seg_handover="#2f8fe0",
     seg_user="#d85f8a",
     seg_assistant="#129a84",
@@ -151,6 +153,7 @@ DARK = Theme(
     text_selection="#3a3d78",
     seg_system="#7f7cf5",
     seg_tools="#6562c2",
+    seg_mcp="#8796ab",
     seg_handover="#4aa8f0",
     seg_user="#ec7fa6",
     seg_assistant="#35c2a8",

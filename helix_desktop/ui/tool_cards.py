@@ -57,6 +57,8 @@ class ToolCards(QObject):
                 self._history.show_digest(what or row.digest)
             case "form":
                 self._intents.start(self._choose(conversation, row, what), "choose form")
+            case "stop":
+                conversation.calls.stop(row.call_id)
             case "subagent":
                 self.session_wanted.emit(row.subagent)
             case "timeline":

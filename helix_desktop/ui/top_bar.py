@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QPushButto
 
 from helix_desktop.ui import fonts
 from helix_desktop.ui.frame.gauge import GaugePill
+from helix_desktop.ui.frame.mode import ModeButton
 from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, SessionHeader, messages_text
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.theme import LIGHT, Theme
@@ -32,7 +33,7 @@ _FORMS: tuple[tuple[GaugeDetail, PageForm, int], ...] = (
     ("way", "full", 160),
     ("tokens", "full", 120),
     ("share", "full", 104),
-    ("share", "words", 104),
+    ("share", "words", 80),
     ("share", "icons", 0),
 )
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
@@ -171,8 +172,8 @@ class TopBar(QWidget):
     inspector_requested = Signal()
     sidebar_requested = Signal()
 
-    def __init__(self, more: QMenu) -> None:
-        """`more` is the menu behind the last button."""
+    def __init__(self, more: QMenu, modes: QMenu) -> None:
+        """`more` is the menu behind the last button, `modes` the one behind the mode."""
         super().__init__()
         self.setObjectName("top_bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -191,6 +192,7 @@ class TopBar(QWidget):
         self.pages.chosen.connect(self.page_chosen)
         self.gauge = GaugePill()
         self.gauge.clicked.connect(self.inspector_requested)
+        self.mode = ModeButton(modes)
         self.compact = IconButton("archive", "Hand over older messages (Ctrl+Shift+K)")
         self.compact.clicked.connect(self.compact_requested)
         self.inspector = IconButton("panel-right", "Context inspector (Ctrl+I)")
@@ -207,7 +209,7 @@ class TopBar(QWidget):
         status.setAlignment(self._dot, Qt.AlignmentFlag.AlignVCenter)
         status.setStretch(2, 1)
         names = column(None, self.title, status, None, gap=1)
-        line = row(self.sidebar, names, self.pages, self.gauge, margins=(20, 0, 12, 0), gap=10)
+        line = row(self.sidebar, names, self.pages, self.gauge, self.mode, margins=(16, 0, 10, 0), gap=8)
         line.setStretch(1, 1)
         line.addLayout(row(self.compact, self.inspector, self.more, gap=3))
         for index in range(line.count()):
@@ -227,7 +229,7 @@ class TopBar(QWidget):
         self._dot.setVisible(header is not None)
         self._badge.setVisible(header is not None and header.demo)
         self._status.set_whole(*self._status_texts(header))
-        for part in (self.pages, self.gauge, self.compact, self.inspector):
+        for part in (self.pages, self.gauge, self.mode, self.compact, self.inspector):
             part.setVisible(header is not None)
         self._shorten()
 
@@ -263,15 +265,28 @@ class TopBar(QWidget):
         """Choose what fits by the bar's width alone, so that nothing comes and goes with a longer number."""
         if not self.gauge.isVisibleTo(self):
             return
-        fixed = 32 + 3 * 10 + 3 * 30 + 2 * 3 + (40 if self.sidebar.isVisibleTo(self) else 0)
+        fixed = (
+            26
+            + self.mode.width_at("icon")
+            + 4 * 8
+            + 3 * 30
+            + 2 * 3
+            + (38 if self.sidebar.isVisibleTo(self) else 0)
+        )
         beside = self.width() - fixed
-        detail, form, names = _FORMS[-1]
+        detail, form, least = _FORMS[-1]
+        names = 0
         for detail, form, least in _FORMS:
             names = beside - self.gauge.room_for(detail) - self.pages.width_at(form)
             if names >= least:
                 break
         self.gauge.set_detail(detail)
         self.pages.set_form(form)
+        line = self.layout()
+        if line is not None:
+            line.setSpacing(4 if form == "icons" else 8)
+        spare = names - least - (self.mode.width_at("word") - self.mode.width_at("icon"))
+        self.mode.set_form("word" if spare >= 0 and form != "icons" else "icon")
         whole = names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) and not self._waiting
         self._badge.set_text(DEMO_BADGE if whole else "Demo")
 

@@ -129,7 +129,8 @@ class PushButton(QPushButton):
         """Take the colours of a theme."""
         if self._icon_name:
             inks = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
-            self.setIcon(icon(self._icon_name, inks.get(str(self.property("kind")), theme.muted), self._px))
+            ink = inks.get(str(self.property("kind")), theme.muted)
+            self.setIcon(icon(self._icon_name, ink, self._px, disabled=theme.faint))
             self.setIconSize(QSize(self._px + ICON_GAP_PX, self._px))
 
 

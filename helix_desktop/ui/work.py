@@ -60,6 +60,10 @@ class Screens:
 class Work(QObject):
     """Binds the screens to one conversation at a time; what is not on screen runs on by itself."""
 
+    shown = Signal()
+    """Another conversation, or none, is on screen."""
+    heard = Signal(object)
+    """An update of the conversation on screen."""
     session_wanted = Signal(str)
     """The session that a subagent works for is to be shown."""
 
@@ -100,6 +104,7 @@ class Work(QObject):
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
         self._beside = Beside()
+        self.shown.emit()
         self._show_running()
         self._window.banners.remove(_BREAKER)
         self._say_whose(conversation)
@@ -107,6 +112,7 @@ class Work(QObject):
         if conversation is not None:
             self._leave = conversation.session.listen(self._update)
         self._screens.chat.composer.set_running(conversation is not None and conversation.running)
+        self._screens.chat.todo.set_running(conversation is not None and conversation.running)
         await self.composing.show(room, conversation)
         if conversation is not self.conversation:
             return  # the person went on meanwhile: what belongs to the other one is on screen already
@@ -115,11 +121,13 @@ class Work(QObject):
         await self.refresh()
 
     def _update(self, update: Update) -> None:
+        self.heard.emit(update)
         if self._beside.take(update):
             self._show_running()
         match update:
             case TurnChanged(running=running):
                 self._screens.chat.composer.set_running(running)
+                self._screens.chat.todo.set_running(running)
                 self.refresh_soon()
             case CallWaiting() | SubagentMoved():
                 self.refresh_soon()
@@ -133,8 +141,7 @@ class Work(QObject):
     async def show_model(self) -> None:
         """Show which model answers now."""
         if self.conversation is not None:
-            info = self.conversation.model
-            self._screens.chat.composer.set_model(model_name(info.label, info.demo))
+            self.composing.show_trust()
         await self.refresh()
 
     def refresh_soon(self) -> None:

@@ -234,11 +234,18 @@ class SavedRules:
         return tuple(rule for rule in record.rules if (rule.tool, rule.subject) != ("run_command", ANY))
 
     async def add(self, rule: Rule) -> None:
-        """Save a rule, once."""
+        """Save a rule, once; it takes the place of one that said the same of another definition."""
+        self._keep(msgspec.structs.replace(rule, saved=self._registry.clock()))
+
+    def restore(self, rule: Rule) -> None:
+        """Take back that a rule was revoked."""
+        self._keep(rule)
+
+    def _keep(self, rule: Rule) -> None:
         saved = self._registry.get(self._identity).rules
-        if all(one.text != rule.text for one in saved):
-            kept = msgspec.structs.replace(rule, saved=self._registry.clock())
-            self._registry.change(self._identity, rules=(*saved, kept))
+        if all(msgspec.structs.replace(one, saved=rule.saved) != rule for one in saved):
+            others = tuple(one for one in saved if one.text != rule.text)
+            self._registry.change(self._identity, rules=(*others, rule))
 
     def revoke(self, rule: Rule) -> None:
         """Forget a rule."""

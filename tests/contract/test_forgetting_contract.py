@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import msgspec
 import pytest
@@ -108,6 +111,22 @@ async def test_on_the_word_it_is_gone_from_everything_and_a_mark_stands_there(st
     assert await store.draft("s") == f"and {MARK}"
     totals = await store.totals()
     assert (totals.entries, totals.size) == (1, len(clean))
+
+
+async def test_a_text_goes_in_every_form_that_machines_write_it_in(store: Store) -> None:
+    odd = f'{SECRET} "ä"/?'
+    held = [
+        b64encode(f"user:{odd}:x".encode()),
+        f"GET /?key={quote(odd, safe='')}&q=1".encode(),
+        json.dumps({"arguments": json.dumps({"key": odd})}).encode(),
+    ]
+    said = f"Authorization: Basic {b64encode(odd.encode()).decode()} and key={quote_plus(odd)}"
+    await store.commit("s", [at(1, UserSpoke(said, 3))], [content(one) for one in [*held, b"clean"]])
+    await store.forgetting.carry_out(Wanted(odd))
+    assert (await store.totals()).entries == 1
+    (event,) = (one.event for one in await store.events("s"))
+    assert isinstance(event, UserSpoke)
+    assert event.text == f"Authorization: Basic {MARK} and key={MARK}"
 
 
 async def test_a_forgotten_content_says_so_and_does_not_come_back_by_itself(store: Store) -> None:

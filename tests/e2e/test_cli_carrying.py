@@ -77,6 +77,7 @@ def test_a_workspace_goes_into_a_file_and_comes_back_elsewhere(here: Here, tmp_p
     taken = here.json("import", "other", file)
     assert (taken["added"], taken["new"]) == (2, ["s"])
     assert here.json("list", "other") == here.json("list", "ws")
+    assert here.json("export", "ws", str(tmp_path / "without"))["path"] == str(tmp_path / "without.helix")
     told = here.cache("import", file, "--workspace", str(other))
     assert told == (0, "0 entries added, 2 known. Sessions: 1 known.\n", "")
     verified = here.json("verify", "other")
@@ -92,6 +93,7 @@ def test_a_file_that_cannot_be_used_is_named_and_changes_nothing(here: Here, tmp
         ("import", "cut.helix", 2, "ends early: a part of it is missing. Nothing was changed."),
         ("import", "none.helix", 2, "none.helix cannot be read."),
         ("export", "no/where.helix", 1, "where.helix was not written."),
+        ("export", "out.tar", 2, "out.tar does not end in .helix."),
     ):
         ended, out, err = here.cache(verb, str(tmp_path / name), "--workspace", str(tmp_path / "ws"))
         assert (ended, out, len(err.splitlines())) == (code, "", 1)

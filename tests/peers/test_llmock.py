@@ -11,8 +11,10 @@ import pytest
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.providers.anthropic import Anthropic
 from helix_desktop.providers.http import Http, Timeouts
 from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.openai_responses import OpenAIResponses
 from helix_desktop.providers.retry import Retries
 from tests.support.llmock import Behaviour, LlMock, llmock
 from tests.support.peer_rig import PeerRig, peer_rig, small
@@ -29,7 +31,11 @@ READ: Behaviour = {
         {"name": "read_file", "arguments": {"path": "notes.txt"}},
     ],
 }
-DIALECTS: Mapping[str, tuple[Callable[..., Model], str]] = {"openai-chat": (OpenAIChat, "/v1")}
+DIALECTS: Mapping[str, tuple[Callable[..., Model], str]] = {
+    "openai-chat": (OpenAIChat, "/v1"),
+    "openai-responses": (OpenAIResponses, "/v1"),
+    "anthropic": (Anthropic, "/anthropic/v1"),
+}
 """The client of each dialect, and where the server speaks it."""
 
 PACE = Retries(first_wait_s=0.2)
@@ -66,7 +72,7 @@ async def at_work(server: LlMock, folder: Path, dialect: str) -> AsyncIterator[P
 
     def make(http: Http) -> Model:
         client, path = DIALECTS[dialect]
-        return client(small("gpt-5"), f"{server.address}{path}", "k", http=http, retries=PACE)
+        return client(small("gpt-5"), f"{server.address}{path}", "sk-of-a-test", http=http, retries=PACE)
 
     async with peer_rig(folder, make, timeouts=PATIENCE) as working:
         (working.root / "readme.txt").write_text("Three modules.\n", encoding="utf-8")
@@ -85,13 +91,13 @@ def failure(status: int, **more: Any) -> Behaviour:
 
 
 async def asked(
-    rig: PeerRig, server: LlMock, *behaviours: Behaviour
+    rig: PeerRig, server: LlMock, *behaviours: Behaviour, words: str = ""
 ) -> tuple[TurnEnded, list[dict[str, Any]]]:
     """A turn that meets these behaviours; how it ended, and the requests it took."""
     before = len(server.requests())
     server.expect(*behaviours)
     # The words differ from case to case: a request like a former one would count as its retry.
-    ended = await rig.turn(f"What is in this project? Case {before}.")
+    ended = await rig.turn(f"What is in this project? Case {before}. {words}")
     await rig.sound()
     assert server.verdict()["findings"] == []
     return ended, server.requests()[before:]
@@ -162,7 +168,7 @@ async def test_an_outage_is_given_up_on(status: int, rig: PeerRig, server: LlMoc
 
 async def test_a_connection_that_always_breaks_is_given_up_on(rig: PeerRig, server: LlMock) -> None:
     """What had come last stays in sight, as cut off; the next turn goes on after it."""
-    ended, requests = await asked(rig, server, cut("disconnect", 4, times=None), *[SAY] * 4)
+    ended, requests = await asked(rig, server, cut("disconnect", 9, times=None), *[SAY] * 4)
     assert (ended.how, len(requests)) == ("failed", 4)
     (half,) = rig.events(AssistantSpoke)
     assert (SAID.startswith(half.text.strip()), half.stop) == (True, "stopped")
@@ -215,14 +221,13 @@ async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, di
     """The window is smaller than we were told: one refusal, room is made, and the same turn is answered."""
     with llmock(tmp_path, "--context-window", "2500") as server:
         async with at_work(server, tmp_path, dialect) as rig:
-            (rig.root / "readme.txt").write_text("a line of the file\n" * 120, encoding="utf-8")
-            for _ in range(8):
-                ended, requests = await asked(rig, server, READ, SAY)
+            for _ in range(9):
+                ended, requests = await asked(rig, server, SAY, words="Look again. " * 125)
                 assert ended == TurnEnded("done")
                 assert requests[-1]["status"] == 200
             refused = [one for one in server.requests() if one["status"] == 400]
             assert {one["fault"] for one in refused} == {"context_window"}
-            assert len(rig.events(UserSpoke)) == 8
+            assert len(rig.events(UserSpoke)) == 9
 
 
 async def test_a_quota_is_waited_out(tmp_path: Path, dialect: str) -> None:

@@ -25,10 +25,11 @@ T = TypeVar("T")
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True):
-    """A method's name, and its arguments in order, still encoded."""
+    """A method's name, its arguments in order, still encoded, and whether to tell how far the answer is."""
 
     method: str
     given: msgspec.Raw
+    told: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
@@ -41,16 +42,24 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 class Call(Generic[T]):
     """One method as it is asked for by a guest and read by the owner.
 
-    `under` names the store's part that has it; `local` parameters stay at home.
+    `under` names the store's part that has it; `local` parameters stay at home, as does `tells`, the one that
+    hears how far it is.
     """
 
     def __init__(
-        self, method: Callable[..., Coroutine[Any, Any, T]], under: str = "", local: Container[str] = ()
+        self,
+        method: Callable[..., Coroutine[Any, Any, T]],
+        under: str = "",
+        local: Container[str] = (),
+        tells: str = "",
     ) -> None:
+        self.tells = tells
         self.name = f"{under}.{method.__name__}" if under else method.__name__
         hints = get_type_hints(method)
         given = [
-            one for one in list(inspect.signature(method).parameters.values())[1:] if one.name not in local
+            one
+            for one in list(inspect.signature(method).parameters.values())[1:]
+            if one.name not in local and one.name != tells
         ]
         fields: list[Any] = [
             (one.name, hints[one.name])
@@ -61,9 +70,9 @@ class Call(Generic[T]):
         self._given = msgspec.defstruct(f"Given_{method.__name__}", fields, array_like=True, frozen=True)
         self._gives: Any = hints["return"]
 
-    def request(self, *given: object) -> Frame:
+    def request(self, *given: object, told: bool = False) -> Frame:
         """What a guest sends. Raises ValueError for text that is not Unicode."""
-        return frame((self.name, given))
+        return frame((self.name, given, True) if told else (self.name, given))
 
     def arguments(self, request: Request, json: bool) -> tuple[Any, ...]:
         """What the owner reads. Raises FrameRefused."""
@@ -89,8 +98,8 @@ INDEXED = Call(LevelStore.indexed)
 TOTALS = Call(LevelStore.totals)
 SAVE_DRAFT = Call(LevelStore.save_draft)
 DRAFT = Call(LevelStore.draft)
-EXPORT = Call(export_store, local=("progress",))
-IMPORT = Call(import_store, local=("free", "progress"))
+EXPORT = Call(export_store, tells="progress")
+IMPORT = Call(import_store, local=("free",), tells="progress")
 
 REFERENCES = Call(LevelKeeper.references, _KEEP)
 NAMED = Call(LevelKeeper.named, _KEEP)
@@ -103,12 +112,12 @@ TRASH_SESSION = Call(LevelKeeper.trash_session, _KEEP)
 RESTORE_SESSION = Call(LevelKeeper.restore_session, _KEEP)
 EMPTY_TRASH = Call(LevelKeeper.empty_trash, _KEEP)
 
-PREVIEW = Call(LevelForgetting.preview, _FORGETTING, local=("told",))
-CARRY_OUT = Call(LevelForgetting.carry_out, _FORGETTING, local=("told",))
+PREVIEW = Call(LevelForgetting.preview, _FORGETTING, tells="told")
+CARRY_OUT = Call(LevelForgetting.carry_out, _FORGETTING, tells="told")
 WHEN = Call(LevelForgetting.when, _FORGETTING)
 LIFT = Call(LevelForgetting.lift, _FORGETTING)
 
-CHECK = Call(LevelHealth.check, _HEALTH, local=("progress",))
+CHECK = Call(LevelHealth.check, _HEALTH, tells="progress")
 
 CALLS: dict[str, Call[Any]] = {
     one.name: one

@@ -99,18 +99,12 @@ class RemoteStore(RemoteFinder):
         return await self._ask(calls.DRAFT, session)
 
     async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:
-        """Let the owner write its store to an absolute path; how far it is, is not told.
-
-        Raises as `export_store`.
-        """
-        return await self._ask(calls.EXPORT, str(path), name, now(), patience_s=_LONG_S)
+        """Let the owner write its store to an absolute path. Raises as `export_store`."""
+        return await self._ask_long(calls.EXPORT, str(path), name, now(), told=progress)
 
     async def import_from(self, path: Path, progress: Progress = silent) -> Imported:
-        """Let the owner merge the file at an absolute path; how far it is, is not told.
-
-        Raises as `import_store`.
-        """
-        return await self._ask(calls.IMPORT, str(path), patience_s=_LONG_S)
+        """Let the owner merge the file at an absolute path. Raises as `import_store`."""
+        return await self._ask_long(calls.IMPORT, str(path), told=progress)
 
     async def close(self) -> None:
         """Wait for what was asked, then leave the owner. Idempotent."""
@@ -124,14 +118,20 @@ class RemoteStore(RemoteFinder):
         if self._closed:
             raise refusals.closed()
 
-    async def _ask(self, call: Call[T], *given: object, patience_s: float = _PATIENCE_S) -> T:
+    async def _ask(
+        self,
+        call: Call[T],
+        *given: object,
+        patience_s: float = _PATIENCE_S,
+        told: Progress | None = None,
+    ) -> T:
         self._check_open()
-        request = call.request(*given)
+        request = call.request(*given, told=told is not None)
         if len(request.payload) > REQUEST_CAP:
             raise refusals.too_long(len(request.payload), REQUEST_CAP)
         try:
             async with self._backlog.place(len(request.payload)):
-                waiting = self._connection.ask(request)
+                waiting = self._connection.ask(request, told)
                 self._asked.add(waiting)  # type: ignore[arg-type]  # only waited for, never filled
                 waiting.add_done_callback(self._asked.discard)
                 async with asyncio.timeout(patience_s):
@@ -145,8 +145,8 @@ class RemoteStore(RemoteFinder):
             raise self._gone(f"It has not answered for {patience_s:.0f} s") from error
         raise error_of(answer.fault)
 
-    async def _ask_long(self, call: Call[T], *given: object) -> T:
-        return await self._ask(call, *given, patience_s=_LONG_S)
+    async def _ask_long(self, call: Call[T], *given: object, told: Progress | None = None) -> T:
+        return await self._ask(call, *given, patience_s=_LONG_S, told=told)
 
     def _gone(self, why: str) -> StoreClosed:
         return StoreClosed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from helix_desktop.context.archive import Progress
 from helix_desktop.store.remote.wire import (
     ANSWER_CAP,
     GREETING,
@@ -30,6 +31,7 @@ class Connection(asyncio.Protocol):
         self._head: Head | None = None
         self._cap = GREETING_CAP
         self._last = GREETING
+        self._told: dict[int, Progress] = {}
         self._waiting: dict[int, asyncio.Future[Frame]] = {GREETING: loop.create_future()}
         self._ended: asyncio.Future[None] = loop.create_future()
         self.refused: FrameRefused | None = None
@@ -58,15 +60,20 @@ class Connection(asyncio.Protocol):
         """Send a frame of the greeting."""
         self._write(frame, GREETING)
 
-    def ask(self, frame: Frame) -> asyncio.Future[Frame]:
-        """Send a request, in the order of these calls; its answer. Raises ConnectionGone."""
+    def ask(self, frame: Frame, told: Progress | None = None) -> asyncio.Future[Frame]:
+        """Send a request, in the order of these calls; its answer, and until then how far it is.
+
+        Raises ConnectionGone.
+        """
         if not self.alive:
             raise ConnectionGone
         self._last += 1
         identity = self._last
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(lambda _: self._waiting.pop(identity, None))
+        answer.add_done_callback(lambda _: self._forget(identity))
         self._waiting[identity] = answer
+        if told is not None:
+            self._told[identity] = told
         self._write(frame, identity)
         return answer
 
@@ -110,12 +117,24 @@ class Connection(asyncio.Protocol):
         head, self._head = self._head, None
         end = HEAD_BYTES + head.length
         with memoryview(self._came) as came:
-            frame = Frame(bytes(came[HEAD_BYTES:end]), head.json)
+            frame = Frame(bytes(came[HEAD_BYTES:end]), head.json, head.far)
         del self._came[:end]
+        if head.far:
+            self._tell(head.id, frame)
+            return True
         waiting = self._waiting.get(head.id)
         if waiting is not None and not waiting.done():  # of a call that was given up, nobody waits
             waiting.set_result(frame)
         return True
+
+    def _tell(self, identity: int, frame: Frame) -> None:
+        told = self._told.get(identity)
+        if told is not None:
+            told(*frame.read(tuple[int, int]))
+
+    def _forget(self, identity: int) -> None:
+        self._waiting.pop(identity, None)
+        self._told.pop(identity, None)
 
     def _write(self, frame: Frame, identity: int) -> None:
         assert self._transport is not None  # given with the connection

@@ -7,6 +7,7 @@ import logging
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Protocol
 
+from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, StoreError
 from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.remote.calls import Call, Request, call_of
@@ -18,10 +19,12 @@ from helix_desktop.store.remote.wire import (
     Frame,
     FrameRefused,
     Head,
+    far_frame,
     frame,
     read_head,
 )
 
+_SHARES = 200  # times at most that a guest is told how far one answer is
 _AT_ONCE = 64  # requests of one guest that are worked on; the next is read when one is answered
 _log = logging.getLogger(__name__)
 
@@ -29,8 +32,8 @@ _log = logging.getLogger(__name__)
 class Host(Protocol):
     """Does what guests ask for."""
 
-    async def serve(self, guest: object, call: Call[Any], given: tuple[Any, ...]) -> Any:
-        """Run a method for a guest. Raises HelixError, ValueError."""
+    async def serve(self, guest: object, call: Call[Any], given: tuple[Any, ...], told: Progress) -> Any:
+        """Run a method; `told` hears how far it is, on any thread. Raises HelixError, ValueError."""
         ...
 
     def part(self, guest: object) -> None:
@@ -77,13 +80,16 @@ class Guest:
 
     async def _answer(self, head: Head, payload: bytes, place: AsyncExitStack) -> None:
         async with place:
-            await send(self._writer, head.id, await self._result(Frame(payload, head.json)), self._writing)
+            result = await self._result(Frame(payload, head.json), head.id)
+            await send(self._writer, head.id, result, self._writing)
 
-    async def _result(self, asked: Frame) -> Frame:
+    async def _result(self, asked: Frame, identity: int) -> Frame:
         try:
             request = asked.read(Request)
             call = call_of(request)
-            result = frame((None, await self._host.serve(self, call, call.arguments(request, asked.json))))
+            given = call.arguments(request, asked.json)
+            told = Told(self._writer, identity).tell if request.told else silent
+            result = frame((None, await self._host.serve(self, call, given, told)))
         except FrameRefused as error:
             return frame((fault_of(StoreError("The request was refused.", f"{error}.")), None))
         except (HelixError, ValueError) as error:
@@ -94,6 +100,27 @@ class Guest:
         if len(result.payload) > ANSWER_CAP:
             return frame((fault_of(StoreError("The answer is too large to be sent.")), None))
         return result
+
+
+class Told:
+    """Tells a guest how far its answer is: from any thread, seldom enough for any socket."""
+
+    def __init__(self, writer: asyncio.StreamWriter, identity: int) -> None:
+        self._writer, self._identity = writer, identity
+        self._loop = asyncio.get_running_loop()
+        self._share = -1
+
+    def tell(self, done: int, size: int) -> None:
+        """So much of so much is done."""
+        share = done * _SHARES // max(1, size)
+        if share != self._share:
+            self._share = share
+            with suppress(RuntimeError):  # the loop may have ended
+                self._loop.call_soon_threadsafe(self._send, far_frame(done, size))
+
+    def _send(self, far: Frame) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(far.head(self._identity) + far.payload)  # whole, between other frames
 
 
 async def send(writer: asyncio.StreamWriter, identity: int, answer: Frame, turn: asyncio.Lock) -> None:

@@ -20,8 +20,11 @@ T = TypeVar("T")
 class Ask(Protocol):
     """Asks the owner."""
 
-    async def __call__(self, call: Call[T], /, *given: object) -> T:
-        """What the method gives. Raises what it raises, StoreClosed when the owner is gone."""
+    async def __call__(self, call: Call[T], /, *given: object, told: Told | None = None) -> T:
+        """What the method gives. Raises what it raises, StoreClosed when the owner is gone.
+
+        `told` hears how far it is.
+        """
         ...
 
 
@@ -75,7 +78,7 @@ class RemoteKeeper:
 class RemoteForgetting:
     """Forgetting, as far as another process may: to carry it out is the owner's alone.
 
-    The owner's conversations are open, and hold what is to go. How far a search is, is not told.
+    The owner's conversations are open, and hold what is to go.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -83,7 +86,7 @@ class RemoteForgetting:
 
     async def preview(self, wanted: Wanted, told: Told = lambda done, total: None) -> Finds:
         """Where it stands; changes nothing. Raises InputUnusable."""
-        return await self._ask(calls.PREVIEW, wanted)
+        return await self._ask(calls.PREVIEW, wanted, told=told)
 
     async def carry_out(self, wanted: Wanted, told: Told = lambda done, total: None) -> Finds:
         """Raises StoreLocked: the owner's open conversations would go on holding it."""
@@ -117,8 +120,5 @@ class RemoteHealth:
         return lambda: None
 
     async def check(self, progress: Told | None = None) -> Checked:
-        """Let the owner check every content and every row; how far it is, is told only at the end."""
-        found = await self._ask(calls.CHECK)
-        if progress is not None:
-            progress(found.contents, found.contents)
-        return found
+        """Let the owner check every content and every row."""
+        return await self._ask(calls.CHECK, told=progress)

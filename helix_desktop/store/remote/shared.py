@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -15,11 +15,22 @@ from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.commit import Clock, now
 from helix_desktop.store.leveldb import INDEX_AFTER_S, LevelStore
 from helix_desktop.store.remote.address import LOOPBACK
-from helix_desktop.store.remote.calls import CARRY_OUT, COMMIT, EXPORT, IMPORT, TRASH_SESSION, Call
+from helix_desktop.store.remote.calls import (
+    CARRY_OUT,
+    COMMIT,
+    EMPTY_TRASH,
+    EXPORT,
+    IMPORT,
+    RESTORE_SESSION,
+    TRASH_SESSION,
+    Call,
+)
 from helix_desktop.store.remote.leases import Holds, Leases
 from helix_desktop.store.remote.server import StoreServer
 
 _log = logging.getLogger(__name__)
+
+_LISTED_ANEW = (IMPORT, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH)  # after these other sessions are listed
 
 
 class SharedStore(LevelStore):
@@ -27,6 +38,7 @@ class SharedStore(LevelStore):
 
     _leases: Leases
     _server: StoreServer | None = None
+    _hear_guests: Callable[[str], None] | None = None
 
     @classmethod
     async def open(
@@ -58,6 +70,10 @@ class SharedStore(LevelStore):
         """Say which sessions are open in this process: no other may write them."""
         self._leases.held_here = holds
 
+    def hear_guests(self, listener: Callable[[str], None]) -> None:
+        """Tell it what guests change: the session whose line in the list is another now; empty: any."""
+        self._hear_guests = listener
+
     async def commit(
         self,
         session: str,
@@ -86,19 +102,30 @@ class SharedStore(LevelStore):
             await server.close()
         await super().close()
 
-    async def serve(self, guest: object, call: Call[Any], given: tuple[Any, ...]) -> Any:
+    async def serve(self, guest: object, call: Call[Any], given: tuple[Any, ...], told: Progress) -> Any:
         """Do what a guest asks for. Raises what the method raises; StoreLocked for a session not its own."""
+        result = await self._served(guest, call, given, told)
+        if self._hear_guests is not None:
+            if call is COMMIT and (given[1] or given[4]):
+                self._hear_guests(given[0])
+            elif call in _LISTED_ANEW:
+                self._hear_guests("")
+        return result
+
+    async def _served(self, guest: object, call: Call[Any], given: tuple[Any, ...], told: Progress) -> Any:
         if call is EXPORT:
-            return await export_store(self, *given)
+            path, name, at = given
+            return await export_store(self, path, name, at, told)
         if call is IMPORT:
             (path,) = given
-            return await import_store(self, path, self._leases.free)
+            return await import_store(self, path, self._leases.free, told)
         if call is CARRY_OUT:
             raise self._leases.refused("Something can be forgotten only where nothing of it is open.")
         if call is TRASH_SESSION and not self._leases.free(given[0], guest):
             raise self._leases.refused("A session that is open cannot go to the trash.")
         if call is not COMMIT:
-            return await attrgetter(call.name)(self)(*given)
+            heard = {call.tells: told} if call.tells else {}
+            return await attrgetter(call.name)(self)(*given, **heard)
         session, events, _, _, summary = given
         if events or summary:
             self._leases.take(session, guest)

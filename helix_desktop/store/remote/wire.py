@@ -1,7 +1,8 @@
 """Frames between processes: a head with length, version, form and id, then one value in msgpack.
 
 An id joins an answer to its request; id 0 belongs to the greeting. A value that msgpack cannot hold (an
-integer beyond 64 bits in a provider's verbatim answer) travels as JSON, and the head says so.
+integer beyond 64 bits in a provider's verbatim answer) travels as JSON, and the head says so. To who asked to
+be told, frames that say how far it is go ahead of the answer, under its id.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ GREETING = 0
 GREETING_CAP = 1024  # bytes of a frame from somebody who has not proved to be the same person
 REQUEST_CAP = CONTENT_CAP + 4 * 1024 * 1024  # bytes: one content of the largest size, and what comes with it
 ANSWER_CAP = 1024 * 1024 * 1024  # bytes: the longest log of a session
-_MSGPACK, _JSON = 0, 1
+_MSGPACK, _JSON, _FAR = range(3)
 _HEAD = struct.Struct(">IBBI")
 HEAD_BYTES = _HEAD.size
 
@@ -39,6 +40,7 @@ class Head(msgspec.Struct, frozen=True):
     length: int
     id: int
     json: bool
+    far: bool = False  # says how far an answer is
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -46,10 +48,12 @@ class Frame(msgspec.Struct, frozen=True):
 
     payload: bytes
     json: bool = False
+    far: bool = False
 
     def head(self, identity: int) -> bytes:
         """The bytes that go before the payload."""
-        return _HEAD.pack(len(self.payload), VERSION, _JSON if self.json else _MSGPACK, identity)
+        form = _FAR if self.far else _JSON if self.json else _MSGPACK
+        return _HEAD.pack(len(self.payload), VERSION, form, identity)
 
     def read(self, kind: type[T]) -> T:
         """The value, of the wanted type. Raises FrameRefused."""
@@ -69,13 +73,18 @@ def frame(value: Any) -> Frame:
         return Frame(msgspec.json.encode(value), json=True)
 
 
+def far_frame(done: int, size: int) -> Frame:
+    """Says how far an answer is."""
+    return Frame(msgspec.msgpack.encode((done, size)), far=True)
+
+
 def read_head(data: bytes, cap: int) -> Head:
     """What a head says of a payload that has at most `cap` bytes. Raises FrameRefused."""
     length, version, form, identity = _HEAD.unpack(data)
     if version != VERSION:
         raise VersionRefused(f"a frame of version {version} came, not of {VERSION}")
-    if form not in (_MSGPACK, _JSON):
+    if form not in (_MSGPACK, _JSON, _FAR):
         raise FrameRefused(f"a frame of the unknown form {form} came")
     if length > cap:
         raise FrameRefused(f"a frame claims {length} bytes, of at most {cap}")
-    return Head(length, identity, form == _JSON)
+    return Head(length, identity, form == _JSON, form == _FAR)

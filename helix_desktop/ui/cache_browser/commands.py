@@ -53,7 +53,9 @@ def row_menu(table: CacheTable, bar: FilterBar, preview: Preview) -> QMenu:
         menu.addAction(f"Only {words[:1].lower()}{words[1:]}", partial(bar.toggle, choice))
     if offered:
         menu.addSeparator()
-    if row is not None:
+    if row is not None and row.state == "in the trash":
+        menu.addAction("Bring back", partial(table.restore_requested.emit, row.digest))
+    elif row is not None:
         menu.addAction("Unpin\tP" if row.kept else "Pin\tP", partial(_toggle_pin, table))
     menu.addAction("Copy the hash", preview.copy_digest)
     return menu

@@ -32,6 +32,7 @@ STATE_TONES: dict[CacheState, Tone] = {
     "stored": "neutral",
     "index": "neutral",
     "damaged": "error",
+    "in the trash": "neutral",
 }
 
 

@@ -32,6 +32,7 @@ class CachePresenter:
         view.selection_changed.connect(self._select)
         view.verify_requested.connect(lambda digest: intents.start(self._verify(digest), "verify"))
         view.table.pin_requested.connect(lambda *what: intents.start(self._pin(*what), "pin"))
+        view.table.restore_requested.connect(lambda digest: intents.start(self._restore(digest), "restore"))
         view.verify_all_requested.connect(self._begin_verify_all)
         view.cancel_requested.connect(self._cancel)
         view.export_requested.connect(lambda digest: intents.start(self._export(digest), "export"))
@@ -77,6 +78,12 @@ class CachePresenter:
             self._view.refresh()
             await self._preview(digest)
 
+    async def _restore(self, digest: str) -> None:
+        if self._room is not None:
+            await self._room.store.keep.restore([digest])
+            self._view.refresh()
+            await self._preview(digest)
+
     def _begin_verify_all(self) -> None:
         if self._verifying is None:
             self._verifying = self._intents.start(self._verify_all(), "verify all")
@@ -102,7 +109,8 @@ class CachePresenter:
     def _tell_result(self, verified: int, damaged: int) -> None:
         if not damaged:
             why = "The bytes of each have the SHA-256 they are stored under."
-            self._inform(Banner(_VERIFIED, "info", f"All {verified:,} entries are sound.", why))
+            said = "The one entry is sound." if verified == 1 else f"All {verified:,} entries are sound."
+            self._inform(Banner(_VERIFIED, "info", said, why))
             return
         self._inform(
             Banner(

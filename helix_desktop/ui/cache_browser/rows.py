@@ -20,6 +20,7 @@ CacheState: TypeAlias = Literal[
     "stored",
     "index",
     "damaged",
+    "in the trash",
 ]
 CACHE_STATES: tuple[CacheState, ...] = get_args(CacheState)
 """Where a content stands in the session's window; `in part` is a preview or an extract of it."""

@@ -35,6 +35,7 @@ _SEARCH_S = 0.25  # seconds that one part of a search takes at most, so that typ
 _HITS = 100  # in one part of a search
 _HANDOVERS = 6
 _BEFORE_WORD = 16  # characters of a line that are shown before the word that was found
+_OF_THE_STORE = ("index", "in the trash")  # states that it lists by itself
 _STORED: tuple[CacheState, int] = ("stored", 0)
 _RANK: dict[CacheState, int] = {
     "pinned": 7,
@@ -141,7 +142,7 @@ class RoomSource:
             parts = [one for one in parts if one in states]
         if wanted.state == "damaged":
             parts = [one for one in parts if one in damaged]
-        elif wanted.state is not None and wanted.state != "index":
+        elif wanted.state is not None and wanted.state not in _OF_THE_STORE:
             at = wanted.state
             parts = [one for one in parts if one not in damaged and states.get(one, _STORED)[0] == at]
         if wanted.sort.column == "saved":
@@ -169,7 +170,9 @@ class RoomSource:
 
     def _row(self, entry: Entry) -> CacheRow:
         state, saved = self._states.get(entry.digest, ("stored", 0))
-        if entry.kind == "index":
+        if entry.trashed:
+            state = "in the trash"
+        elif entry.kind == "index":
             state = "index"
         return CacheRow(
             digest=entry.digest,
@@ -222,6 +225,8 @@ def _narrowed(wanted: CacheFilter) -> Filter:
     """What the store is asked for: an index is a kind of content, every other state is none of an index."""
     if wanted.state is None or wanted.state == "damaged":
         return wanted.wanted
+    if wanted.state == "in the trash":
+        return msgspec.structs.replace(wanted.wanted, trashed=True)
     kinds: tuple[ContentKind, ...] = ("index",) if wanted.state == "index" else ("output", "argument")
     return msgspec.structs.replace(wanted.wanted, kinds=kinds)
 

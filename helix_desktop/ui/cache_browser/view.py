@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.cache_browser.choices import of_state
 from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF
 from helix_desktop.ui.cache_browser.commands import add_keys, row_menu, sort_menu
 from helix_desktop.ui.cache_browser.filter_bar import FilterBar
@@ -279,6 +281,7 @@ class CacheBrowser(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Verify all entries", self.verify_all_requested.emit)
         menu.addAction("Refresh", self.refresh)
+        menu.addAction("Show the trash", partial(self.filter_bar.toggle, of_state("in the trash")))
         menu.addSeparator()
         menu.addMenu(sort_menu(menu, self.filter_bar))
         columns = self.table.columns_menu()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -115,6 +115,10 @@ class Composer(QWidget):
         """Show how many tokens the text will cost, for example "≈ 120 tokens"; empty hides it."""
         self._estimate.setText(words)
         self._estimate.setVisible(bool(words))
+
+    def model_corner(self) -> QPoint:
+        """The top left corner of the model's button on the screen."""
+        return self._model.mapToGlobal(QPoint(0, 0))
 
     def set_model(self, name: str) -> None:
         """Show the model's name; empty hides it."""

@@ -29,6 +29,7 @@ from helix_desktop.context.event import (
 from helix_desktop.context.spending import Budget, Spending
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import Dividers
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import (
     AssistantRow,
     DividerRow,
@@ -108,6 +109,10 @@ class ChatRows:
     def moved(self, moved: SubagentMoved) -> ToolRow | None:
         """The row of the call whose subagent went on; None when no such call is open."""
         return self._tools.moved(moved)
+
+    def with_live(self, call_id: str, live: Live) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        return self._tools.with_live(call_id, live)
 
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""

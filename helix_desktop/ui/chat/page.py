@@ -13,9 +13,11 @@ from helix_desktop.context.message import InLine
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.queue_list import QueueList
+from helix_desktop.ui.chat.todo_panel import TodoPanel
 from helix_desktop.ui.chat.view import ChatView
 from helix_desktop.ui.elements import EmptyState
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.trusting.strip import TrustStrip
 from helix_desktop.ui.widgets import (
     ElidedLabel,
     IconButton,
@@ -170,6 +172,8 @@ class ChatPage(QWidget):
         self.composer = Composer(LIGHT)
         self.finding = ChatFind(self.view)
         self.ahead = Ahead()
+        self.trust = TrustStrip()
+        self.todo = TodoPanel(self.model)
         self.nothing = EmptyState("message-square", _NOTHING, "Write a message")
         self.nothing.pressed.connect(self.composer.editor.setFocus)
         self.ahead.taken.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
@@ -178,7 +182,7 @@ class ChatPage(QWidget):
         self._pages.addWidget(self.nothing)
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
             changed.connect(self._show_what_there_is)
-        stack = column(self.finding, self._pages, self.ahead, self.composer, gap=0)
+        stack = column(*(self.finding, self._pages, self.todo, self.ahead, self.trust, self.composer), gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
         self._show_what_there_is()

@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from PySide6.QtCore import QTimer
+
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.update import (
     ArrivalVoided,
     Arriving,
+    CallProgress,
     CallStarted,
     CallWaiting,
     Happened,
@@ -20,11 +23,14 @@ from helix_desktop.agent.update import (
 )
 from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, Recorded
 from helix_desktop.context.tool import ApprovalAsk
+from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.rows import ApprovalRow, AssistantRow, NoticeRow, Original, Row, ToolState
 
 _RETRY = "retry"
+_LATE_MS = 1_000
 _INLINE = 2_000  # a log up to this many events is read without a thread
 
 
@@ -39,11 +45,17 @@ class ChatPresenter:
         self._troubles = 0
         self._answers = 0
         self._live = _live(0)
+        self._late = QTimer()  # a call that is over by then needs no clock
+        self._late.setSingleShot(True)
+        self._late.setInterval(_LATE_MS)
+        self._late.timeout.connect(self._show_late)
+        self._countdown = Countdown()
 
     async def show(self, conversation: Conversation | None) -> None:
         """Show another conversation, or none; what runs in the former one goes on unseen."""
         self._leave()
         self._leave = lambda: None
+        self._countdown.stop()
         self._conversation = conversation
         if conversation is None:
             self._model.reset([])
@@ -74,6 +86,7 @@ class ChatPresenter:
         if conversation.running:
             for call in conversation.session.transcript.open_calls.values():
                 self._state(call.id, "running")
+                self._live_call(call.id)
             for moved in conversation.subagents.moves:
                 self._moved(moved)
         for ask in asks:
@@ -95,6 +108,9 @@ class ChatPresenter:
                 self._state(call.id, "running")
             case SubagentMoved() as moved:
                 self._moved(moved)
+                self._late.start()
+            case CallProgress(call_id=call_id):
+                self._live_call(call_id)
             case TurnChanged(running=running):
                 self._turn_changed(running)
             case Trouble() as trouble:
@@ -119,7 +135,7 @@ class ChatPresenter:
 
     def _settle(self, rows: list[Row]) -> list[Row]:
         """Let the recorded answer take the place of the one that was arriving."""
-        self._drop(_RETRY)
+        self._asked_again()
         if rows and isinstance(rows[0], AssistantRow) and self._model.index_of(self._live) is not None:
             self._model.replace(self._live, rows[0])
             self._next_live()
@@ -137,7 +153,7 @@ class ChatPresenter:
         self._live = _live(self._answers)
 
     def _arriving(self, text: str) -> None:
-        self._drop(_RETRY)
+        self._asked_again()
         if self._model.index_of(self._live) is None:
             info = self._conversation.model if self._conversation else None
             name = model_name(info.label, info.demo) if info else ""
@@ -146,8 +162,18 @@ class ChatPresenter:
 
     def _voided(self, voided: ArrivalVoided) -> None:
         self._drop_live()
-        what = f"The model is asked again in {voided.wait_s:.0f} s (attempt {voided.attempt})."
-        self._put(NoticeRow(_RETRY, "warning", what, voided.reason))
+
+        def tell(left_s: int) -> None:
+            when = f"in {left_s} s" if left_s else "now"
+            what = f"The model is asked again {when} (attempt {voided.attempt})."
+            self._put(NoticeRow(_RETRY, "warning", what, voided.reason))
+
+        self._countdown.start(voided.wait_s, tell)
+
+    def _asked_again(self) -> None:
+        """What was announced has happened."""
+        self._countdown.stop()
+        self._drop(_RETRY)
 
     def _ask(self, ask: ApprovalAsk) -> None:
         self._state(ask.call_id, "approval")
@@ -178,6 +204,20 @@ class ChatPresenter:
         if row is not None:
             self._put(row)
 
+    def _live_call(self, call_id: str) -> None:
+        """Show the newest lines of a call at work."""
+        running = self._conversation.calls.of(call_id) if self._conversation else None
+        if running is not None:
+            row = self._rows.with_live(call_id, Live.of(running.began, running.tail))
+            if row is not None:
+                self._put(row)
+
+    def _show_late(self) -> None:
+        """Show how long calls work that have put out nothing yet."""
+        if self._conversation is not None:
+            for call in tuple(self._conversation.session.transcript.open_calls.values()):
+                self._live_call(call.id)
+
     def _state(self, call_id: str, state: ToolState) -> None:
         row = self._rows.with_state(call_id, state)
         if row is not None:
@@ -187,7 +227,7 @@ class ChatPresenter:
         if running:
             return
         self._drop_live()
-        self._drop(_RETRY)
+        self._asked_again()
         for row in [one for one in self._model.shapes() if isinstance(one, ApprovalRow)]:
             self._drop(row.key)
         self._finished()

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.todo import TodoItem, done_of
 from helix_desktop.context.tool import AskKind
 from helix_desktop.ui.chat.errand import Errand
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.standing import Standing
 
-ToolState: TypeAlias = Literal["waiting", "approval", "running", "ok", "failed", "denied", "interrupted"]
+ToolState: TypeAlias = Literal[
+    "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
+]
 Badge: TypeAlias = Standing | Literal["recalled", ""]
 Chooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
@@ -88,6 +92,8 @@ class ToolRow:
     `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
     for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
     `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
+    `live` is what a call at work has put out so far; `todo` the list that it wrote, `newest` whether no later
+    call wrote one.
     """
 
     key: str
@@ -116,6 +122,9 @@ class ToolRow:
     original: Original | None = None
     subagent: str = ""
     errand: Errand | None = None
+    live: Live | None = None
+    todo: tuple[TodoItem, ...] = ()
+    newest: bool = False
 
     @property
     def shown(self) -> Ends:
@@ -187,6 +196,8 @@ def source_text(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
+            if row.todo:
+                return _lines(f"To do, {done_of(row.todo)} done", *(item.content for item in row.todo))
             whole = row.original.ends if row.original is not None else row.shown
             return _lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
         case ApprovalRow():
@@ -205,9 +216,10 @@ def spoken_name(row: Row) -> str:
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            return f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
-            sandbox = ", in the sandbox" if row.confined else ""
+            sandbox = ", confined" if row.confined else ""
             whose = f" by the subagent {row.asker}" if row.asker else ""
             return f"Approval needed{whose}{sandbox}: {row.summary}"
         case DividerRow():
@@ -243,6 +255,7 @@ STATE_WORDS: dict[ToolState, str] = {
     "failed": "failed",
     "denied": "denied",
     "interrupted": "interrupted",
+    "stopped": "stopped",
 }
 
 

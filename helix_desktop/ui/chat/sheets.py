@@ -22,11 +22,13 @@ from helix_desktop.ui.chat.rows import (
 )
 from helix_desktop.ui.chat.sections import Reading
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
+from helix_desktop.ui.chat.todo_sheet import TodoSheet
 from helix_desktop.ui.chat.tool_sheet import ToolSheet
 
 KEPT = 96  # sheets; a screen shows about ten
 _LOOK_BACK = 64  # rows; further back nobody remembers who speaks
 
+_FAILED = ("failed", "denied")  # a list that was not taken is shown as what it is: a call that failed
 ESTIMATES: dict[type[Row], float] = {
     UserRow: 86.0,
     AssistantRow: 300.0,
@@ -161,7 +163,8 @@ def _make(row: Row, setting: Setting, studio: Studio, reading: Reading | None) -
         case AssistantRow():
             return AssistantSheet(row, setting, studio, reading)
         case ToolRow():
-            return ToolSheet(row, setting, studio)
+            kind = TodoSheet if row.todo and row.state not in _FAILED else ToolSheet
+            return kind(row, setting, studio)
         case ApprovalRow():
             return ApprovalSheet(row, setting, studio)
         case DividerRow():

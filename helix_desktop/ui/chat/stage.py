@@ -68,7 +68,7 @@ class Stage(QObject):
             self.content_wanted.emit(row.key, True)
         elif kind == "menu":
             self.menu_wanted.emit(index)
-        elif kind == "subagent":
+        elif kind in ("subagent", "stop"):
             self.card_chosen.emit(row.key, kind)
         elif kind == "cache" and isinstance(row, ToolRow):
             self.open_in_cache.emit(row.digest)

@@ -16,15 +16,17 @@ from helix_desktop.context.event import (
     ToolAnswered,
 )
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.todo import TODO, items_in
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.errand import Errand
+from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.rows import Badge, Chooser, Ends, Original, ToolRow, ToolState
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.standing import Standings
 
 HEAD_LINES, TAIL_LINES = 14, 6
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task")
-_OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted"}
+_OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
 
 class ToolRows:
@@ -34,6 +36,7 @@ class ToolRows:
         self._rows: dict[str, ToolRow] = {}
         self._keys: dict[str, str] = {}  # by call id
         self._answers: dict[int, str] = {}
+        self._todo = ""  # key of the newest list
         self._recalled: set[int] = set()
         self._short: dict[int, list[str]] = {}  # calls whose arguments can stand as markers, by their step
 
@@ -43,11 +46,21 @@ class ToolRows:
         for call in spoke.calls:
             digests = short.get(call.id, ())
             row = ToolRow(f"t{seq}:{call.id}", call.id, call.name, target_of(call), arguments=digests)
+            if call.name == TODO and (todo := items_in(call.arguments)):
+                row = replace(row, todo=todo, newest=True)
+                yield from self._superseded(row.key)
             self._keys[call.id] = row.key
             self._rows[row.key] = row
             if digests:
                 self._short.setdefault(seq, []).append(row.key)
             yield row
+
+    def _superseded(self, key: str) -> Iterator[ToolRow]:
+        """The card of the list that a newer one, of this key, takes the place of."""
+        former, self._todo = self._rows.get(self._todo), key
+        if former is not None:
+            self._rows[former.key] = replace(former, newest=False)
+            yield self._rows[former.key]
 
     def answered(self, recorded: Recorded, answer: ToolAnswered, after: Transcript) -> ToolRow | None:
         """The row of a call that has its output now; None when no such call is known."""
@@ -64,13 +77,14 @@ class ToolRows:
             target=told if answer.subagent and told else answer.target or told,
             state=_OUTCOMES.get(answer.outcome, failed),
             size=answer.size,
-            duration_ms=answer.duration_ms if answer.outcome == "ran" else None,
+            duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
             exit_code=answer.exit_code,
             digest=answer.digest,
             answer=recorded.seq,
             choosing=False,
             subagent=answer.subagent,
             errand=_errand(answer),
+            live=None,
         )
         self._rows[key] = self._standing(_shown(row, answer, after), Standings(after))
         return self._rows[key]
@@ -134,6 +148,15 @@ class ToolRows:
             return None
         self._rows[key] = replace(self._rows[key], state=state)
         return self._rows[key]
+
+    def with_live(self, call_id: str, live: Live) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        key = self._keys.get(call_id)
+        row = self._rows[key] if key is not None else None
+        if row is None or row.state != "running":
+            return None
+        self._rows[row.key] = replace(row, live=live)
+        return self._rows[row.key]
 
     def with_original(self, key: str, original: Original) -> ToolRow | None:
         """The row of a key with what the cache holds; None when no such row is known."""

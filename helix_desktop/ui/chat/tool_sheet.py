@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter
 
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui.chat.errand_strip import ErrandStrip
+from helix_desktop.ui.chat.live_strip import LiveStrip
 from helix_desktop.ui.chat.look import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.paint import (
     CHIP_HEIGHT,
@@ -56,6 +57,7 @@ _ICONS = (
     ("web", "globe"),
     ("agent", "bot"),
     ("delegate", "bot"),
+    ("todo", "list"),
 )
 _STATE_ICONS: dict[ToolState, str] = {
     "waiting": "clock",
@@ -65,6 +67,7 @@ _STATE_ICONS: dict[ToolState, str] = {
     "failed": "x",
     "denied": "x",
     "interrupted": "pause",
+    "stopped": "circle-stop",
 }
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
@@ -140,6 +143,8 @@ class ToolSheet(Sheet):
         self._title = QRectF()
         self._figures = QRectF()
         self._bar = self._top = _LINE
+        running = row.state == "running"
+        self._live = LiveStrip(row.live, self._about, self.look) if row.live and running else None
         self._can_open = bool(row.head or row.tail or row.digest)
         self._strip = ErrandStrip(row.errand, self._target, self.look) if row.subagent else None
         self._body: ToolBody | None = None
@@ -188,8 +193,11 @@ class ToolSheet(Sheet):
             self.hots.append(self._dots(width))
         self._top = self._bar
         if self._strip is not None:
-            self._top = self._strip.arrange(self._bar, width)
+            self._top = self._strip.arrange(self._top, width)
             self.hots += self._strip.hots
+        if self._live is not None:
+            self._top = self._live.arrange(self._top, width)
+            self.hots += self._live.hots
         if self._body is None:
             return self._top
         height = self._body.arrange(self._top, width)
@@ -273,12 +281,14 @@ class ToolSheet(Sheet):
             self._body.paint(painter, paint)
         if paint.hovered == "open:card":
             inner = QRectF(1, 1, self.width - 2, self._bar - 2)
-            whole = self._body is None and self._strip is None
+            whole = self._body is None and self._strip is None and self._live is None
             box(painter, inner, look.color(theme.raised), None, 9) if whole else top_box(
                 painter, inner, look.color(theme.raised), 9
             )
         if self._strip is not None:
             self._strip.paint(painter, paint)
+        if self._live is not None:
+            self._live.paint(painter, paint)
         side, line = look.px(15), look.px(_LINE)
         icon(
             painter, look, tool_icon(self._tool.tool), theme.muted, QRectF(14, (line - side) / 2, side, side)

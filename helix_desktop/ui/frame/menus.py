@@ -11,9 +11,10 @@ from helix_desktop.ui.actions import Actions
 def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
     """Build File, Edit, View, Session and Help."""
     a = actions
-    themes = QActionGroup(bar)
-    for action in (a.theme_system, a.theme_light, a.theme_dark):
-        themes.addAction(action)
+    for alike in ((a.theme_system, a.theme_light, a.theme_dark), (a.mode_ask, a.mode_plan, a.mode_auto)):
+        group = QActionGroup(bar)
+        for action in alike:
+            group.addAction(action)
     for title, groups in (
         (
             "&File",
@@ -35,7 +36,15 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.zoom_in, a.zoom_out, a.zoom_reset),
             ),
         ),
-        ("&Session", ((a.stop, a.steer), (a.compact_now, a.observe_now, a.undo_compaction), (a.set_budget,))),
+        (
+            "&Session",
+            (
+                (a.stop, a.steer),
+                (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
+                (a.compact_now, a.observe_now, a.undo_compaction),
+                (a.set_budget,),
+            ),
+        ),
         ("&Help", ((a.keys, a.about),)),
     ):
         fill(bar.addMenu(title), groups)
@@ -46,13 +55,21 @@ def more_menu(parent: QWidget, actions: Actions) -> QMenu:
     menu = QMenu(parent)
     a = actions
     groups = (
-        (a.stop,),
+        (a.stop, a.steer),
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.set_budget,),
         (a.find, a.new_session),
         (a.keys, a.settings),
     )
     fill(menu, groups)
+    return menu
+
+
+def mode_menu(parent: QWidget, actions: Actions) -> QMenu:
+    """The menu behind the mode in the top bar."""
+    menu = QMenu(parent)
+    a = actions
+    fill(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))
     return menu
 
 

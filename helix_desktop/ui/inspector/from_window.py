@@ -30,6 +30,7 @@ from helix_desktop.ui.standing import Standings
 _LABELS: dict[SegmentKind, str] = {
     "system": "System prompt",
     "tools": "Tools",
+    "mcp": "MCP tools",
     "handover": "Handover",
     "observations": "Observations",
     "fold": "Folded steps",
@@ -168,10 +169,11 @@ def request_text(window: Window) -> str:
 
 def row_text(window: Window, contents: tuple[Row, ...], seq: int, kind: str) -> str:
     """The text of one row of the request, exactly as it is sent."""
-    if kind == "tools":
-        return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in window.request.tools)
-    # The tools stand beside the messages, so the rows behind them are one ahead of their messages.
-    rows = [row for row in contents if row.kind != "tools"]
+    if kind in ("tools", "mcp"):
+        tools = [tool for tool in window.request.tools if tool.over_mcp == (kind == "mcp")]
+        return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
+    # The tools stand beside the messages, so the rows behind them are ahead of their messages.
+    rows = [row for row in contents if row.kind not in ("tools", "mcp")]
     place = next((n for n, row in enumerate(rows) if row.seq == seq and _kind(row) == kind), -1)
     return _message_text(window.request.messages[place]) if place >= 0 else ""
 

@@ -20,6 +20,7 @@ _NEAR_TICK = 4.0  # pixels beside a tick in which the mouse asks for it
 SEGMENT_INKS: dict[SegmentKind, Callable[[Theme], str]] = {
     "system": lambda theme: theme.seg_system,
     "tools": lambda theme: theme.seg_tools,
+    "mcp": lambda theme: theme.seg_mcp,
     "handover": lambda theme: theme.seg_handover,
     "user": lambda theme: theme.seg_user,
     "assistant": lambda theme: theme.seg_assistant,

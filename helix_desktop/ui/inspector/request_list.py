@@ -44,6 +44,7 @@ Index = QModelIndex | QPersistentModelIndex
 _GLYPHS: dict[RowKind, str] = {
     "system": "settings",
     "tools": "wrench",
+    "mcp": "server",
     "handover": "history",
     "user": "user",
     "assistant": "sparkles",

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 RowKind: TypeAlias = Literal[
     "system",
     "tools",
+    "mcp",
     "handover",
     "observations",
     "fold",

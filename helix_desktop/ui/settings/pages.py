@@ -1,8 +1,7 @@
-"""The smaller pages of the settings: appearance, permissions, about."""
+"""The smaller pages of the settings: appearance, about."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
@@ -11,13 +10,12 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QVBoxLayout, QW
 
 from helix_desktop.ui.field import Field
 from helix_desktop.ui.settings.form import page
-from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow
+from helix_desktop.ui.settings.rows import AboutInfo
 from helix_desktop.ui.style import MODES, TEXT_PX
 from helix_desktop.ui.widgets import (
     Combo,
     PushButton,
     Switch,
-    card,
     column,
     empty_layout,
     label,
@@ -34,6 +32,7 @@ class AppearancePage(QWidget):
     mode_chosen = Signal(str)
     text_px_chosen = Signal(int)
     enter_sends_chosen = Signal(bool)
+    notify_chosen = Signal(bool)
 
     def __init__(self) -> None:
         """Start with the defaults."""
@@ -61,61 +60,31 @@ class AppearancePage(QWidget):
         self._size.activated.connect(lambda _: self.text_px_chosen.emit(self._size.currentData()))
         self._enter = Switch("Enter sends, Shift+Enter begins a new line", on=True)
         self._enter.toggled.connect(self.enter_sends_chosen)
+        self.notify = Switch("Tell me when the agent waits for me, or a long turn ends", on=True)
+        self.notify.toggled.connect(self.notify_chosen)
         note = "When off, Ctrl+Enter sends."
         body = column(
             Field("Theme", holder),
             Field("Text size", self._size),
             Field("Sending", self._enter, note=note),
+            Field("Notifications", self.notify, note="Only while this window is behind others."),
             gap=14,
         )
         whole, _ = page("Appearance", "", body)
         self.setLayout(column(whole))
 
-    def show_appearance(self, mode: str, text_px: int, enter_sends: bool) -> None:
+    def show_appearance(self, mode: str, text_px: int, enter_sends: bool, notify: bool = True) -> None:
         """Show what is in force."""
+        self.notify.blockSignals(True)
+        self.notify.setChecked(notify)
+        self.notify.blockSignals(False)
+        self.notify.update()
         self._modes[mode].setChecked(True)
         self._size.setCurrentIndex(max(0, self._size.findData(text_px)))
         self._enter.blockSignals(True)
         self._enter.setChecked(enter_sends)
         self._enter.blockSignals(False)
         self._enter.update()
-
-
-class PermissionsPage(QWidget):
-    """The saved rules of a workspace, each with a way to take it back."""
-
-    revoke_requested = Signal(str)
-
-    def __init__(self) -> None:
-        """Start without rules."""
-        super().__init__()
-        self._rules = QVBoxLayout()
-        self._rules.setSpacing(8)
-        whole, self._lead = page("Permissions", " ", self._rules)
-        self.setLayout(column(whole))
-
-    def show_rules(self, workspace: str, rules: Sequence[PermissionRow]) -> None:
-        """Show the rules of a workspace."""
-        self._lead.setText(
-            f"What the agent may do in {workspace} without asking."
-            if rules
-            else f"No rule is saved for {workspace}: the agent asks each time."
-        )
-        empty_layout(self._rules)
-        for rule in rules:
-            self._rules.addWidget(self._card(rule))
-
-    def _card(self, rule: PermissionRow) -> QFrame:
-        revoke = PushButton("Revoke", "danger")
-        revoke.setAccessibleName(f"Revoke: {rule.rule}")
-        revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
-        used = f" · last used {rule.last_used}" if rule.last_used else ""
-        words = column(
-            label(rule.rule, "mono", wrap=True), label(f"Saved {rule.saved}{used}", "faint"), gap=3
-        )
-        body = row(words, revoke, margins=(14, 10, 10, 10), gap=10)
-        body.setStretch(0, 1)
-        return card(body)
 
 
 class AboutPage(QWidget):

@@ -1,10 +1,13 @@
-"""A streaming model against a real local server: answers, faults, retries, cancelling."""
+"""Chat Completions against a real local server: habits of compatible servers, their words, their forms."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -232,6 +235,65 @@ class TestAnswers:
             assert ["stream_options" in body for body in server.bodies] == [True, False, False]
 
 
+class TestForms:
+    """Servers that know less than OpenAI, or insist on more."""
+
+    async def asked(self, http: Http, words: str, right: Callable[[str], bool], *said: Message) -> list[str]:
+        """The requests to a server that refuses all that are not right; another one follows the first."""
+
+        def script(request: dict[str, Any]) -> Reply:
+            return say("ok") if right(json.dumps(request["messages"])) else error(400, words)
+
+        async with ChatServer(script) as server:
+            chat = model(server, http)
+            for _ in range(2):
+                await ask(chat, Request((*QUESTION.messages, *said)))
+            return [json.dumps(body["messages"]) for body in server.bodies]
+
+    @staticmethod
+    def step(call_id: str, fields: Mapping[str, Any] | None = None) -> tuple[Message, ...]:
+        """A call with its answer; `fields` came beside the message."""
+        call = ToolCall(call_id, "read_file", "{}")
+        kept = {
+            "dialect": "openai-chat",
+            "provider": "local",
+            "message": {"role": "assistant", **(fields or {})},
+        }
+        spoken = Message("assistant", "", (call,), verbatim=kept if fields else None)
+        return spoken, Message("tool", "text", call_id=call_id, name="read_file")
+
+    async def test_mistral_wants_ids_of_nine_signs(self, http: Http) -> None:
+        words = "Tool call id was toolu_01A but must be a-z, A-Z, 0-9, with a length of 9."
+        bodies = await self.asked(http, words, lambda text: "toolu_01A" not in text, *self.step("toolu_01A"))
+        assert len(bodies) == 3
+        _, call, result = json.loads(bodies[-1])
+        assert call["tool_calls"][0]["id"] == result["tool_call_id"]
+        assert re.fullmatch("[a-zA-Z0-9]{9}", result["tool_call_id"])
+        assert bodies[1] == bodies[2]
+
+    async def test_gemini_wants_a_signature_on_every_call(self, http: Http) -> None:
+        words = "Function call is missing a thought_signature in functionCall parts."
+        bodies = await self.asked(http, words, lambda text: "thought_signature" in text, *self.step("c1"))
+        assert len(bodies) == 3
+
+    async def test_deepseek_wants_reasoning_with_every_message(self, http: Http) -> None:
+        words = "Missing `reasoning_content` field in the assistant message at message index 1."
+        bodies = await self.asked(http, words, lambda text: "reasoning_content" in text, *self.step("c1"))
+        assert len(bodies) == 3
+        assert json.loads(bodies[-1])[1]["reasoning_content"] == ""
+
+    async def test_some_refuse_what_they_sent_themselves(self, http: Http) -> None:
+        words = "'messages.1' : for 'role:assistant' the property 'reasoning' is unsupported"
+        said = self.step("c1", {"content": None, "reasoning": "hm"})
+        bodies = await self.asked(http, words, lambda text: '"reasoning"' not in text, *said)
+        assert len(bodies) == 3
+
+    async def test_a_server_that_can_never_be_pleased_is_told_of(self, http: Http) -> None:
+        words = "unknown field; missing a thought_signature, missing reasoning_content, include_usage"
+        with pytest.raises(ModelRefused):
+            await self.asked(http, words, lambda _: False, *self.step("c1"))
+
+
 class TestRefusals:
     async def test_a_wrong_key(self, http: Http, naps: Naps) -> None:
         failure = await failure_of(error(401, f"Incorrect API key: {KEY}."), http=http, naps=naps)
@@ -329,7 +391,7 @@ class TestNonsense:
 class TestListing:
     async def test_names_come_sorted(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok"), models=("b", "a")) as server:
-            assert await list_models("local", server.base_url + "/", KEY, http=http) == ("a", "b")
+            assert tuple(await list_models("local", server.base_url + "/", KEY, http=http)) == ("a", "b")
             assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
     async def test_a_wrong_path_is_explained(self, http: Http) -> None:

@@ -9,9 +9,10 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.ports import Forgetting, Health, Keep, Store
+from helix_desktop.context.archive import Progress
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import (
@@ -62,6 +64,7 @@ asyncio.run(own())
 COMER = """
 import asyncio, sys
 from pathlib import Path
+from helix_desktop.context.archive import Progress
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import StoreClosed
@@ -129,6 +132,34 @@ async def test_an_owner_that_does_not_answer_is_named(tmp_path: Path) -> None:
             await open_store(tmp_path, WORKSPACE, patience_s=0.3)
         assert caught.value.owner_pid == owner.pid
         assert f"process {owner.pid}" in str(caught.value)
+
+
+async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path) -> None:
+    folder, archive = tmp_path / "store", tmp_path / "all.helix"
+    async with owner_process(folder):
+        store = await open_store(folder, WORKSPACE)
+        assert isinstance(store, RemoteStore)
+        rnd = random.Random(3)
+        for _ in range(4):
+            await store.commit("s", contents=[content(rnd.randbytes(700_000)) for _ in range(5)])
+        works: list[Callable[[Progress], Coroutine[Any, Any, object]]] = [
+            lambda tell: store.export_to(archive, "name", tell),
+            lambda tell: store.import_from(archive, tell),
+            lambda tell: store.forgetting.preview(Wanted(text="a secret"), tell),
+            store.health.check,
+        ]
+        for work in works:
+            heard: list[tuple[int, int]] = []
+
+            def hear(done: int, size: int, heard: list[tuple[int, int]] = heard) -> None:
+                heard.append((done, size))
+
+            await work(hear)
+            assert len(heard) > 1
+            assert all(0 <= done <= size for done, size in heard)
+            assert heard == sorted(heard)
+        assert (await store.totals()).entries == 20
+        await store.close()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, None])

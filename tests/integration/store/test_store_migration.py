@@ -116,7 +116,8 @@ async def test_an_older_store_is_brought_forward_and_kept_until_the_first_good_c
     before = rows(folder / "db")
     store = opened(folder)
     assert not await compare(store, older[1])
-    shutil.copytree(folder, tmp_path / "crashed")  # what a crash would leave
+    # What a crash would leave, without the index that is being written just now.
+    shutil.copytree(folder, tmp_path / "crashed", ignore=shutil.ignore_patterns("search.db*"))
     await store.close()
     assert not (folder / "former").exists()
     await check(folder, older[1])
@@ -181,11 +182,6 @@ async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folde
         await LevelStore.open(folder, WORKSPACE)  # no step of ours leads on from there
 
 
-def held(folder: Path) -> dict[str, bytes]:
-    """The tables right in a folder, by name."""
-    return {path.name: path.read_bytes() for path in folder.glob("*.ldb")}
-
-
 async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     folder: Path, older: tuple[Path, Truth]
 ) -> None:
@@ -200,8 +196,7 @@ async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     for session, text in older[1].drafts.items():
         assert await store.draft(session) == text
     await store.close()
-    kept = held(Path(report.copy))
-    assert kept.items() >= before.items()
+    assert files(Path(report.aside), "*.ldb").items() >= before.items()
     plain = await LevelStore.open(folder, WORKSPACE)
     assert (await plain.health.check()).sound
     await plain.close()

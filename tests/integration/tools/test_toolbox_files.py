@@ -253,7 +253,7 @@ def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
     specs = make_toolbox(root).specs
     assert [spec.name for spec in specs] == [
         "read_file", "list_directory", "find_files", "search_text", "write_file", "edit_file", "multi_edit",
-        "run_command",
+        "run_command", "todo",
         "recall_cached_content", "search_cached_content", "list_cached_content",
     ]  # fmt: skip
     for spec in specs:

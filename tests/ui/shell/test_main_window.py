@@ -137,7 +137,7 @@ def test_the_top_bar_gives_up_words_but_no_control(qtbot: QtBot, window: MainWin
 def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, width: int) -> None:
     host = QWidget()
     qtbot.addWidget(host)
-    bar = TopBar(QMenu(host))
+    bar = TopBar(QMenu(host), QMenu(host))
     bar.setParent(host)
     fonts.load(resources_dir() / "fonts")
     bar.setFont(fonts.base())

@@ -6,10 +6,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.context.event import ApprovalGiven, ToolAnswered
 from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow
+from helix_desktop.ui.dialogs import TextQuestion
+from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -90,6 +93,133 @@ async def test_deny_is_told_to_the_model_and_nothing_runs(qapp: QApplication, tm
         assert not (tmp_path / "project" / "made.txt").exists()
 
 
+async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        asked = rig.rows(ApprovalRow)[0]
+        rig.chat.view.approval_decided.emit(asked.call_id, "words", 0)
+        await until(lambda: rig.window.findChildren(TextQuestion), "the field")
+        (field,) = rig.window.findChildren(TextQuestion)
+        QTest.keyClicks(field.field, "Write it to out.txt")
+        press(field, "Deny and tell it")
+        await rig.turn_over()
+        assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
+        assert rig.facts(ApprovalGiven)[-1].words == "Write it to out.txt"
+
+
+async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await rig.decide("session")
+        await rig.turn_over()
+        await rig.say("Again")
+        assert [one.decision for one in rig.facts(ApprovalGiven)] == ["session", "session"]
+        assert rig.opened.desk.registry.get(rig.room.id).rules == ()
+        await rig.opened.shell.new_session()
+        rig.typed("Elsewhere")
+        await rig.decide("deny")
+        await rig.turn_over()
+
+
+async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        asked = await rig.decide("never")
+        await rig.turn_over()
+        (rule,) = rig.opened.desk.registry.get(rig.room.id).rules
+        assert (rule.effect, rule.text) == ("deny", "Never: run: echo done > made.txt")
+        assert asked.rule.startswith("Run: echo done > made.txt")
+        await rig.say("Again")
+        assert [one.rule for one in rig.facts(ApprovalGiven)] == ["", rule.text]
+        assert not (tmp_path / "project" / "made.txt").exists()
+
+
+def said_on(page: PermissionsPage) -> str:
+    """All words of the page."""
+    return "\n".join(one.text() for one in page.findChildren(QLabel) if not one.isHidden())
+
+
+async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        sentence = (await rig.decide("always")).rule
+        assert sentence.startswith("Run: echo done > made.txt")
+        await rig.turn_over()
+        for _ in range(2):
+            await rig.say("Again")
+        page = rig.opened.settings.dialog.permissions
+        await rig.opened.settings.show("permissions")
+        await until(lambda: "used 2 times, last " in said_on(page), "the uses")
+        assert sentence in said_on(page)
+        assert "You trust this folder" in said_on(page)
+
+        press(page, "Revoke")
+        assert rig.opened.desk.registry.get(rig.room.id).rules == ()
+        await until(lambda: f"Revoked: {sentence}" in said_on(page), "the way back")
+        press(page, "Undo")
+        assert [rule.text for rule in rig.opened.desk.registry.get(rig.room.id).rules] == [sentence]
+        await until(lambda: "used 2 times" in said_on(page), "it is back with its uses")
+
+        page.form.words.setText("../elsewhere")
+        page.form.kind.setCurrentIndex(1)
+        press(page, "Add rule")
+        assert "no folder of the workspace" in said_on(page)
+        page.form.kind.setCurrentIndex(0)
+        page.form.words.setText("echo *")
+        press(page, "Add rule")
+        await until(lambda: "Never: run commands like: echo *" in said_on(page), "the new rule")
+        await rig.say("Once more")
+        assert rig.facts(ApprovalGiven)[-1].rule == "Never: run commands like: echo *"
+        rig.opened.settings.dialog.close()
+
+
+async def test_rules_of_the_session_are_listed_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await rig.decide("session")
+        await rig.turn_over()
+        page = rig.opened.settings.dialog.permissions
+        await rig.opened.settings.show("permissions")
+        await until(lambda: "Until this run ends" in said_on(page), "the rule")
+        press(page, "Revoke")
+        await until(lambda: "Until this run ends" not in said_on(page), "the rule gone")
+        assert rig.talk.leeway.rules == ()
+        press(page, "Take trust back")
+        await until(lambda: "nothing runs in it" in said_on(page), "no trust")
+        assert not rig.composer.isEnabled()
+        rig.opened.settings.dialog.close()
+
+
+async def test_several_questions_say_which_they_are(qapp: QApplication, tmp_path: Path) -> None:
+    def three(request: dict[str, object]) -> Reply:
+        messages = request["messages"]
+        assert isinstance(messages, list)
+        if messages[-1]["role"] == "user":
+            calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
+            return Stream(*calls)
+        return say("Ended.")
+
+    async with ChatServer(three) as server, opened_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.typed("Go")
+        await until(lambda: [row.place for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions")
+        await rig.decide("once")
+        await until(lambda: [row.place for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left")
+        await rig.decide("deny")
+        await until(lambda: [row.place for row in rig.rows(ApprovalRow)] == [""], "one left")
+        await rig.decide("deny")
+        await rig.turn_over()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok", "denied", "denied"]
+
+
 async def test_a_question_waits_while_another_workspace_is_on_screen(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -121,3 +251,15 @@ async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Pa
         await rig.turn_over()
         assert not rig.rows(ApprovalRow)
         assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]
+
+
+async def test_what_commands_may_reach_is_switched_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = rig.opened.settings.dialog.permissions
+        await rig.opened.settings.show("permissions")
+        page.reach.switches["sandbox"].click()
+        await until(lambda: not rig.opened.desk.registry.get(rig.room.id).sandbox, "no sandbox")
+        await until(lambda: not page.reach.switches["network"].isEnabled(), "nothing to let through")
+        assert not await rig.opened.desk.confines(rig.room.id)
+        rig.opened.settings.dialog.close()

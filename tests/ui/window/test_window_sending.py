@@ -15,7 +15,7 @@ from helix_desktop.ui.chat.accessible import row_words
 from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
-from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, in_turn, say
+from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, error, in_turn, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
@@ -190,6 +190,31 @@ async def test_a_server_that_is_down_is_told_and_retry_sends_again(
             rig.chat.view.action_triggered.emit(notice.key, "retry")
             await until(lambda: len(rig.facts(TurnEnded)) == 2, "the second try ended")
             assert rig.rows(AssistantRow)[-1].text == "Here"
+
+
+async def test_the_seconds_until_the_model_is_asked_again_are_counted_down(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    busy = error(429, "Too many at once", headers={"retry-after": "2"})
+    told: list[str] = []
+    async with ChatServer(in_turn(busy, say("Here"))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+
+        def look(_index: int) -> None:
+            told.extend(f"{row.what} {row.why}" for row in rig.rows(NoticeRow))
+
+        rig.chat.model.row_appended.connect(look)
+        rig.chat.model.row_changed.connect(look)
+        rig.typed("Anybody?")
+        await until(lambda: rig.facts(TurnEnded), "the turn ended")
+        await rig.turn_over()
+        assert rig.rows(AssistantRow)[-1].text == "Here"
+        assert not rig.rows(NoticeRow)
+    counted = list(dict.fromkeys(told))
+    assert counted[0].startswith("The model is asked again in 2 s (attempt 2).")
+    assert "Too many at once" in counted[0]
+    assert "in 1 s" in counted[1]
 
 
 async def _drawn(rig: Rig, words: str) -> None:

@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import TurnEnded
+from helix_desktop.store.remote.opening import join
 from helix_desktop.ui.chat.rows import AssistantRow, ToolRow, UserRow
 from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, in_turn, say
+from tests.support.store_making import spoke, summary
 from tests.support.window_rig import opened_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -152,3 +154,20 @@ async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
         await rig.say("Go on")
         assert rig.rows(AssistantRow)[-1].text == "Whole"
         assert await rig.stored() == rig.talk.session.log
+
+
+async def test_sessions_of_another_process_appear_and_go_by_themselves(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.say("Hello")
+        listed = rig.window.sidebar.list
+        guest = await join(rig.opened.desk.registry.store_folder(identity), identity)
+        try:
+            await guest.commit("of-a-guest", [spoke(1, "From outside")], summary=summary("of-a-guest"))
+            await until(lambda: "a title" in [one.title for one in listed.sessions()], "the session")
+            await guest.keep.trash_session("of-a-guest")
+            await until(lambda: "a title" not in [one.title for one in listed.sessions()], "it gone")
+        finally:
+            await guest.close()

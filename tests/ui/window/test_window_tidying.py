@@ -13,6 +13,7 @@ from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.event import ToolAnswered, UserSpoke
 from helix_desktop.context.keeping import DAY_MS, CleanUp
+from helix_desktop.ui.cache_browser.choices import of_state
 from helix_desktop.ui.forgetting.dialog import WORD, ForgetDialog
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -306,3 +307,34 @@ async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path
             menu.close()
             await until(kept if on else lambda: not kept(), "the sign")
             assert (await rig.room.store.entry(digest)).pinned is on
+
+
+async def test_the_trash_is_listed_in_the_cache_browser_and_gives_back(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await old(rig, loose)
+        await rig.room.store.keep.collect([one.digest for one in loose[:2]], grace_ms=-DAY_MS)
+        rig.window.show_page("cache")
+        cache = rig.screens.cache
+
+        def listed() -> list[str]:
+            return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
+
+        await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
+        cache.filter_bar.toggle(of_state("in the trash"))
+        await until(lambda: set(listed()) == {one.digest for one in loose[:2]}, "what is")
+        await until(lambda: cache.table.current_row() is not None, "a row")
+        row = cache.table.current_row()
+        assert row is not None
+        assert row.state == "in the trash"
+        cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
+        (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
+        (action,) = [one for one in menu.actions() if one.text() == "Bring back"]
+        action.trigger()
+        menu.close()
+        await until(lambda: len(listed()) == 1, "one less")
+        assert (await rig.room.store.entry(row.digest)).trashed == 0
+        cache.filter_bar.clear()
+        await until(lambda: len(listed()) == 2, "both that are not in the trash")

@@ -11,13 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.command_words import fits, may_fit, pattern_of, plain_words
+from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.permission import (
     command_offers,
     covers,
     edit_offers,
     fetch_offers,
     judge,
+    names_of,
     server_offers,
+    typed_rule,
 )
 from helix_desktop.context.tool import ANY, ApprovalAsk, AskKind, Effect, Mode, Rule, RuleKind
 
@@ -272,6 +275,38 @@ def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
         json.loads(msgspec.json.encode(run)).items()
         >= {"tool": "run_command", "subject": "make test"}.items()
     )
+
+
+@pytest.mark.parametrize(
+    ("effect", "kind", "text", "sentence"),
+    [
+        ("deny", "pattern", "  git   push * ", "Never: run commands like: git push *"),
+        ("allow", "pattern", "make *", "Run commands like: make *, in the sandbox"),
+        ("ask", "folder", "./src/app/", "Always ask before: change any file in src/app"),
+        ("deny", "folder", "", "Never: change any file"),
+        ("allow", "host", "Docs.Python.org.", "Fetch from docs.python.org"),
+    ],
+)
+def test_rules_can_be_written_by_hand(effect: Effect, kind: RuleKind, text: str, sentence: str) -> None:
+    rule = typed_rule(effect, kind, text)
+    assert rule.text == sentence
+    assert sentence in names_of(rule)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("pattern", ""), ("pattern", "* push"), ("folder", "../x"), ("folder", "/etc"), ("host", ""),
+     ("host", "a b"), ("host", "https://x"), ("server", "x")],
+)  # fmt: skip
+def test_rules_that_say_nothing_are_refused(kind: RuleKind, text: str) -> None:
+    with pytest.raises(InputUnusable):
+        typed_rule("deny", kind, text)
+
+
+def test_uses_under_former_names_count() -> None:
+    assert names_of(Rule("run_command", "make")) == {"Run: make", "run_command: make"}
+    assert names_of(Rule("write_file", ANY)) == {"Write any file", "write_file: any"}
+    assert names_of(Rule(ANY, "src", kind="folder")) == {"Change any file in src"}
 
 
 def test_rules_are_sentences() -> None:

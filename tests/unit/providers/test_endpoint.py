@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -10,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.errors import ModelError, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import Http
+from helix_desktop.providers.http import Http, HttpReply
 from helix_desktop.providers.refusal import LONGEST_QUOTE
 from helix_desktop.providers.retry import Transient
+from tests.support.canned import CannedReply
 
 KEY = "sk-0123456789"
 HERE = Endpoint("here", "https://here.test/v1/", KEY, Http())
@@ -60,20 +64,76 @@ def test_every_refusal_is_explained_and_keeps_the_key_to_itself(status: int, bod
 
 
 @pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000"),
+        (400, "Your input exceeds the context window of this model. Please adjust your input and try again."),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000"),
+        (413, "Request exceeds the maximum size"),
+        (400, "the request exceeds the available context size, try increasing it"),
+        (400, "request (9010 tokens) exceeds the available context size (8192 tokens)"),
+        (400, "You passed 1015 input tokens. However, the model's context length is only 1024"),
+        (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096"),
+        (500, "Context size has been exceeded."),
+        (
+            400,
+            "Trying to keep the first 9000 tokens when context the overflows. The model is loaded with 4096",
+        ),
+        (400, "tokens to keep from initial prompt is greater than the context length"),
+        (400, "input length exceeds the context length"),
+        (400, "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000"),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+        (
+            400,
+            "Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 at most",
+        ),
+        (400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens."),
+        (400, "Invalid request: Your request exceeded model token limit: 131072"),
+        (413, "Please reduce the length of the messages or completion."),
+        (400, "Input is too long for requested model."),
+        (
+            422,
+            "Input validation error: `inputs` must have less than 4096 tokens: maximum input length is 4096",
+        ),
+        (400, "Range of input length should be [1, 98304]: prompt too long"),
+        (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+    ],
+    ids=[
+        "openai chat",
+        "openai responses",
+        "anthropic",
+        "anthropic with its answer",
+        "anthropic bytes",
+        "llama.cpp",
+        "llama.cpp with counts",
+        "vllm",
+        "vllm older",
+        "lm studio",
+        "lm studio older",
+        "lm studio keep",
+        "ollama",
+        "openrouter",
+        "gemini",
+        "mistral",
+        "xai",
+        "moonshot",
+        "groq",
+        "bedrock",
+        "text generation inference",
+        "qwen",
+        "nginx",
+    ],
+)
+def test_words_for_a_request_that_is_too_large(status: int, message: str) -> None:
+    assert type(refusal(status, {"error": {"message": message}})) is ModelOverflow
+    assert type(refusal(status, message)) is ModelOverflow
+
+
+@pytest.mark.parametrize(
     ("status", "message", "kind"),
     [
         (400, "This model's maximum context length is 8192 tokens", ModelOverflow),
-        (
-            400,
-            "You passed 1015 input tokens. However, the model's context length is only 1024",
-            ModelOverflow,
-        ),
-        (400, "the request exceeds the available context size, try increasing it", ModelOverflow),
-        (400, "prompt is too long: 210000 tokens > 200000 maximum", ModelOverflow),
-        (400, "The input token count (9) exceeds the maximum number of tokens allowed (8)", ModelOverflow),
-        (400, "This model's maximum prompt length is 131072", ModelOverflow),
-        (413, "Please reduce the length of the messages", ModelOverflow),
-        (500, "Context size has been exceeded.", ModelOverflow),
         (400, "messages.1: tool call without an answer", ModelRefused),
         (402, "pay first", ModelRefused),
         (429, "credit balance is too low", ModelRefused),
@@ -81,6 +141,8 @@ def test_every_refusal_is_explained_and_keeps_the_key_to_itself(status: int, bod
         (413, "Request too large: tokens per minute limit; reduce the length of the prompt", ModelRefused),
         (404, "no model with that context window", ModelRefused),
         (529, "overloaded", Transient),
+        (429, "Request too large: limit 30000 tokens, requested 45000; maximum context", Transient),
+        (401, "no key for a model with that context length", ModelRefused),
     ],
 )
 def test_kinds_of_refusal(status: int, message: str, kind: type[Exception]) -> None:
@@ -95,9 +157,66 @@ def test_a_failure_that_may_pass_knows_how_long_to_wait() -> None:
     assert failure.reason == "HTTP 429 Too Many Requests: slow down"
 
 
-@pytest.mark.parametrize("url", ["https://x/v1", " https://x/v1/ ", "https://x/v1/chat/completions"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x/v1",
+        " https://x/v1/ ",
+        *(f"https://x/v1/{end}" for end in ("chat/completions", "responses", "messages")),
+    ],
+)
 def test_a_pasted_address_is_put_right(url: str) -> None:
     assert Endpoint("x", url, "", Http()).base_url == "https://x/v1"
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("https://api.anthropic.com", "https://api.anthropic.com/v1"),
+        ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
+        ("https://x/anthropic/", "https://x/anthropic/v1"),
+        ("https://x/v1beta", "https://x/v1beta"),
+        ("no address", "no address"),
+    ],
+)
+def test_anthropics_address_may_lack_its_version(url: str, base: str) -> None:
+    assert Endpoint("x", url, "", Http(), "anthropic").base_url == base
+
+
+class _Seen(Http):
+    """Keeps the headers instead of sending them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headers: Mapping[str, str] = {}
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> AsyncIterator[HttpReply]:
+        """Keep them."""
+        self.headers = headers or {}
+        yield CannedReply(())
+
+
+@pytest.mark.parametrize(
+    ("url", "dialect", "names"),
+    [
+        ("https://api.anthropic.com", "anthropic", {"x-api-key"}),
+        ("https://anthropic.com.evil.test", "anthropic", {"x-api-key", "authorization"}),
+        ("http://127.0.0.1:8000", "anthropic", {"x-api-key", "authorization"}),
+        ("https://api.openai.com/v1", "openai-chat", {"authorization"}),
+        ("https://api.openai.com/v1", "openai-responses", {"authorization"}),
+    ],
+)
+async def test_the_key_goes_where_the_dialect_wants_it(
+    url: str, dialect: DialectName, names: set[str]
+) -> None:
+    http = _Seen()
+    async with Endpoint("x", url, KEY, http, dialect).send("POST", "/messages"):
+        pass
+    assert {name for name, value in http.headers.items() if KEY in value} == names
+    assert ("anthropic-version" in http.headers) == (dialect == "anthropic")
 
 
 @pytest.mark.parametrize("login", ["me:pa55word", "me:p@55word", "token"])

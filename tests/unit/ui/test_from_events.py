@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 
 from helix_desktop.context import observation
@@ -25,6 +26,7 @@ from helix_desktop.context.event import (
     UserSpoke,
 )
 from helix_desktop.context.layout import Item, PinnedCopy
+from helix_desktop.context.message import ToolSpec
 from helix_desktop.context.rows import rows_of
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import message_of, project
@@ -330,3 +332,21 @@ def test_the_preview_is_the_request_message_by_message(maker: Maker) -> None:
         text = row_text(window, rows, row.seq, row.kind)
         assert text
         assert text in whole or row.kind == "tools"
+
+
+def test_the_tools_of_mcp_servers_are_counted_apart() -> None:
+    """Their schemas are a row and a segment of their own; all rows still add up to the estimate."""
+    maker = played(1)
+    names = ("read", "mcp__a__x", "mcp__b__y")
+    specs = tuple(ToolSpec(name, f"Does {name}.", {"type": "object"}) for name in names)
+    frame = msgspec.structs.replace(maker.frame, tools=specs, tools_tokens=90, mcp_tokens=60)
+    window = project(maker.transcript, maker.policy, frame)
+    rows = rows_of(window, maker.transcript, frame)
+    assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
+        ("tools", "1 tools", 30), ("mcp", "2 tools of 2 MCP servers", 60),
+    ]  # fmt: skip
+    assert sum(row.tokens for row in rows) == window.estimate
+    assert row_text(window, rows, 0, "mcp") == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
+    assert row_text(window, rows, 0, "tools") == "read\nDoes read."
+    last = window.request.messages[-1].text
+    assert last in row_text(window, rows, rows[-1].seq, rows[-1].kind)

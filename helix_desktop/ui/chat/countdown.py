@@ -1,0 +1,49 @@
+"""Counts whole seconds down, until something that was announced happens."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+_LOOK_MS = 200  # often enough that each second is seen to change in time
+
+
+class Countdown(QObject):
+    """Tells how many seconds are left: at once, and whenever that changes. `now` gives seconds."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._now = now
+        self._until = 0.0
+        self._left = -1
+        self._tell: Callable[[int], None] = lambda _: None
+        self._timer = QTimer(self)
+        self._timer.setInterval(_LOOK_MS)
+        self._timer.timeout.connect(self.look)
+
+    @property
+    def running(self) -> bool:
+        """Whether there is something left to tell."""
+        return self._timer.isActive()
+
+    def start(self, wait_s: float, tell: Callable[[int], None]) -> None:
+        """Count down from so many seconds; a former countdown ends."""
+        self._until, self._left, self._tell = self._now() + wait_s, -1, tell
+        self._timer.start()
+        self.look()
+
+    def look(self) -> None:
+        """Tell what is left now, if it is not what was told last."""
+        left = max(0, math.ceil(self._until - self._now()))
+        if left == 0:
+            self.stop()
+        if left != self._left:
+            self._left = left
+            self._tell(left)
+
+    def stop(self) -> None:
+        """Tell nothing more."""
+        self._timer.stop()

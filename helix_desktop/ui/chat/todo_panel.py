@@ -1,0 +1,171 @@
+"""The newest list of what is to be done, kept in sight above the composer while the agent works."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from helix_desktop.context.todo import TodoItem, at_work, done_of
+from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.plain import reveal
+from helix_desktop.ui.chat.rows import ToolRow
+from helix_desktop.ui.chat.todo_sheet import ITEM_ICONS, item_color, share_done
+from helix_desktop.ui.elements import Line, Role
+from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import IconButton, column, empty_layout, retint, row
+
+_WIDEST = 760  # pixels, as the conversation above
+_TALLEST = 190
+_LOOK_BACK = 400  # rows; an older list says nothing of the work under way
+_SIGN = 15
+
+
+class _Sign(QWidget):
+    """A circle that fills as the list is done, or the sign of one item; pixels."""
+
+    def __init__(self, item: TodoItem | None = None) -> None:
+        super().__init__()
+        self._item, self._share, self._theme = item, 0.0, LIGHT
+        self.setFixedSize(_SIGN + 1, _SIGN + 1)
+
+    def fill(self, share: float) -> None:
+        """Show another share, from 0 to 1."""
+        self._share = share
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw it."""
+        painter, theme = QPainter(self), self._theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self._item is not None:
+            name, color = ITEM_ICONS[self._item.status], item_color(self._item, theme)
+            painter.drawPixmap(0, 0, pixmap(name, color, _SIGN, self.devicePixelRatioF()))
+            return
+        ring = QRectF(1.5, 1.5, _SIGN - 3, _SIGN - 3)
+        pen = painter.pen()
+        pen.setWidthF(2.5)
+        for color, share in ((theme.seg_free, 1.0), (theme.ok, self._share)):
+            pen.setColor(QColor(color))
+            painter.setPen(pen)
+            painter.drawArc(ring, 90 * 16, round(-360 * 16 * share))
+
+
+class _Head(QFrame):
+    """The line that is always there; a click anywhere opens or closes the list."""
+
+    pressed = Signal()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Open or close."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.pressed.emit()
+
+
+class TodoPanel(QWidget):
+    """One line: how much is done and what comes now; opened, the whole list. Hidden when nothing runs."""
+
+    def __init__(self, model: ChatModel) -> None:
+        super().__init__()
+        self._model, self._running, self._open = model, False, False
+        self._theme = LIGHT
+        self.items: tuple[TodoItem, ...] = ()
+        self._ring, self._done, self._now = _Sign(), Line("", 12, 600), Line("", 12, role="muted")
+        self._arrow = IconButton("chevron-up", "Show the whole list")
+        self._arrow.clicked.connect(self._toggle)
+        self._list = QVBoxLayout()
+        self._list.setSpacing(5)
+        self._list.setContentsMargins(14, 2, 12, 11)
+        inside = QWidget()
+        inside.setLayout(self._list)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidget(inside)
+        self._scroll.hide()
+        self.setLayout(self._arranged())
+        for changed in (model.rows_reset, model.row_appended, model.row_changed):
+            changed.connect(self._look)
+        self.hide()
+
+    def set_running(self, on: bool) -> None:
+        """Whether the agent works."""
+        self._running = on
+        self._look()
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        self._theme = theme
+        self._frame.setStyleSheet(
+            f"QFrame#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
+            " border-radius: 10px; }"
+            "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }"
+        )
+
+    def _arranged(self) -> QVBoxLayout:
+        head = _Head()
+        head.pressed.connect(self._toggle)
+        head.setCursor(Qt.CursorShape.PointingHandCursor)
+        line = row(self._ring, self._done, self._now, self._arrow, margins=(13, 3, 5, 3), gap=9)
+        line.setStretch(2, 1)
+        head.setLayout(line)
+        self._frame = QFrame()
+        self._frame.setObjectName("todo")
+        self._frame.setLayout(column(head, self._scroll, gap=0))
+        self._frame.setMaximumWidth(_WIDEST)
+        outer = row(None, self._frame, None, margins=(14, 5, 14, 6), gap=0)
+        outer.setStretch(1, 1000)
+        whole = QVBoxLayout()
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addLayout(outer)
+        return whole
+
+    def _look(self) -> None:
+        """Show the newest list, if the agent works and one is there."""
+        items = self._newest() if self._running else ()
+        if items != self.items:
+            self.items = items
+            self._show_items()
+        self.setVisible(bool(items))
+
+    def _newest(self) -> tuple[TodoItem, ...]:
+        rows = self._model.shapes()
+        for at in range(len(rows) - 1, max(-1, len(rows) - _LOOK_BACK), -1):
+            one = rows[at]
+            if isinstance(one, ToolRow) and one.todo and one.newest:
+                return one.todo
+        return ()
+
+    def _show_items(self) -> None:
+        self._ring.fill(share_done(self.items))
+        self._done.set_text(f"{done_of(self.items)} done" if self.items else "")
+        self._now.set_text(reveal(at_work(self.items)))
+        empty_layout(self._list)
+        for item in self.items:
+            role: Role = "muted" if item.status == "done" else "text"
+            words = Line(reveal(item.content), 13, 500 if item.status == "in_progress" else 400, role=role)
+            sign = _Sign(item)
+            line = row(sign, words, gap=9)
+            line.setStretch(1, 1)
+            whole = QWidget()
+            whole.setLayout(line)
+            retint(whole, self._theme)
+            self._list.addWidget(whole)
+        self._fit()
+
+    def _toggle(self) -> None:
+        self._open = not self._open
+        self._arrow.set_tip("Show one line" if self._open else "Show the whole list")
+        self._arrow.set_icon("chevron-down" if self._open else "chevron-up")
+        self._fit()
+
+    def _fit(self) -> None:
+        self._scroll.setVisible(self._open)
+        wanted = self._list.sizeHint().height()
+        self._scroll.setFixedHeight(min(wanted, _TALLEST))

@@ -1,0 +1,110 @@
+"""The agent's list of what is to be done, as a card: ticks, what it works on, and how much is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.context.todo import TodoItem, at_work, done_of
+from helix_desktop.ui.chat.look import MEDIUM, SEMIBOLD, SMALL, UI
+from helix_desktop.ui.chat.markdown import Leaf, Prose, Span
+from helix_desktop.ui.chat.paint import Hot, Paint, box, icon, line_of_text
+from helix_desktop.ui.chat.plain import reveal
+from helix_desktop.ui.chat.rows import ToolRow
+from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
+from helix_desktop.ui.theme import Theme
+
+_LINE = 40.0  # pixels, the card's first line
+_LEFT, _RIGHT = 38.0, 14.0
+_GAUGE, _ARROW = 84.0, 36.0
+_TITLE = "To do"
+ITEM_ICONS = {"done": "circle-check", "in_progress": "circle-dot", "pending": "circle"}
+
+
+def item_color(item: TodoItem, theme: Theme) -> str:
+    """The colour of an item's sign."""
+    return {"done": theme.ok, "in_progress": theme.accent, "pending": theme.faint}[item.status]
+
+
+def share_done(items: Sequence[TodoItem]) -> float:
+    """How much of a list is done, from 0 to 1."""
+    return sum(item.status == "done" for item in items) / len(items) if items else 0.0
+
+
+class TodoSheet(Sheet):
+    """The card of one call that wrote the list: the newest one open, those before it one line each."""
+
+    def __init__(self, row: ToolRow, setting: Setting, studio: Studio) -> None:
+        super().__init__(row, setting, studio)
+        self._tool = row
+        self._open = ("card" in setting.opened) != row.newest
+        theme = self.look.theme
+        self._about = reveal(at_work(row.todo)) if not self._open else ""
+        if self._open:
+            colors = {"done": theme.muted, "in_progress": theme.text, "pending": theme.text}
+            self.texts = [
+                studio.writer.prose(Prose((Leaf((Span(reveal(one.content)),)),)), colors[one.status], UI)
+                for one in row.todo
+            ]
+
+    def _arrange(self, width: float) -> float:
+        look = self.look
+        label = f"{'Hide' if self._open else 'Show'} the list, {done_of(self._tool.todo)} done"
+        self.hots = [Hot("open:card", label, QRectF(0, 0, width, look.px(_LINE)), radius=10)]
+        y = look.px(_LINE)
+        for text in self.texts:
+            text.x, text.y = look.px(_LEFT), y
+            y += text.layout(width - look.px(_LEFT + _RIGHT)) + look.px(7)
+        return y + look.px(6) if self.texts else y
+
+    def _paint(self, painter: QPainter, paint: Paint) -> None:
+        look, theme = self.look, self.look.theme
+        card = QRectF(0, 0, self.width, self.height)
+        hovered = paint.hovered == "open:card" and not self._open
+        box(
+            painter,
+            card,
+            look.color(theme.raised if hovered else theme.surface),
+            look.color(theme.border),
+            10,
+        )
+        self._paint_head(painter)
+        for item, text in zip(self._tool.todo, self.texts, strict=False):
+            side = look.px(15)
+            place = QRectF(look.px(14), text.y + look.px(2.5), side, side)
+            icon(painter, look, ITEM_ICONS[item.status], item_color(item, theme), place)
+            text.paint(painter, paint.clip, paint.marks_of(text))
+
+    def _paint_head(self, painter: QPainter) -> None:
+        look, theme, items = self.look, self.look.theme, self._tool.todo
+        side, line = look.px(15), look.px(_LINE)
+        icon(painter, look, "list", theme.muted, QRectF(14, (line - side) / 2, side, side))
+        title, words = look.font(UI, SEMIBOLD), f"{done_of(items)} done"
+        left = look.px(_LEFT)
+        wide = look.width(_TITLE, title) + 1
+        line_of_text(painter, look, QRectF(left, 0, wide, line), _TITLE, title, theme.text)
+        arrow = "chevron-down" if self._open else "chevron-right"
+        corner = QRectF(self.width - look.px(29), (line - side) / 2, side, side)
+        icon(painter, look, arrow, theme.faint, corner)
+        small = look.font(SMALL, MEDIUM)
+        room = look.width(words, small) + 1
+        right = self.width - look.px(_ARROW)
+        line_of_text(painter, look, QRectF(right - room, 0, room, line), words, small, theme.muted)
+        right -= room + look.px(10)
+        right = self._paint_gauge(painter, right, line / 2)
+        left += wide + look.px(9)
+        if self._about and right - left > look.px(24):
+            rest = QRectF(left, 0, right - left - look.px(12), line)
+            line_of_text(painter, look, rest, self._about, look.font(SMALL), theme.muted)
+
+    def _paint_gauge(self, painter: QPainter, right: float, middle: float) -> float:
+        look, theme = self.look, self.look.theme
+        bar = QRectF(right - look.px(_GAUGE), middle - look.px(2.5), look.px(_GAUGE), look.px(5))
+        box(painter, bar, look.color(theme.seg_free), None, bar.height() / 2)
+        share = share_done(self._tool.todo)
+        if share:
+            full = QRectF(bar.x(), bar.y(), max(bar.height(), bar.width() * share), bar.height())
+            box(painter, full, look.color(theme.ok), None, bar.height() / 2)
+        return bar.x()

@@ -1,0 +1,176 @@
+"""What the agent may do in a workspace: whether its folder is trusted, and every rule, each to be revoked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from helix_desktop.context.tool import Effect, RuleKind
+from helix_desktop.ui.chat.plain import reveal
+from helix_desktop.ui.settings.form import page
+from helix_desktop.ui.settings.reach_group import ReachGroup
+from helix_desktop.ui.settings.rows import PermissionRow
+from helix_desktop.ui.widgets import (
+    Badge,
+    Combo,
+    IconLabel,
+    PushButton,
+    card,
+    column,
+    empty_layout,
+    label,
+    row,
+)
+
+_EFFECTS: tuple[tuple[Effect, str], ...] = (
+    ("deny", "Never"),
+    ("ask", "Always ask before"),
+    ("allow", "Allow"),
+)
+_KINDS: tuple[tuple[RuleKind, str, str], ...] = (
+    ("pattern", "commands like", "git push *"),
+    ("folder", "changes of files in", "src/app"),
+    ("host", "fetching from", "docs.python.org"),
+)
+_ICONS: dict[Effect, tuple[str, str]] = {
+    "allow": ("shield-check", "ok"),
+    "ask": ("shield-question-mark", "accent_text"),
+    "deny": ("shield-alert", "error"),
+}
+_MOST_SIGNS = 320  # of a rule that are shown
+_BREAKS = re.compile(r"(\S{24})(?=\S)")
+_STRICTEST = (
+    "The strictest rule wins: never, before always ask, before allow. A rule that allows commands by their "
+    "first words holds in the sandbox only."
+)
+
+
+class RuleForm(QWidget):
+    """A rule written by hand."""
+
+    written = Signal(str, str, str)
+    """What it does, what it is about, and its words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.effect, self.kind, self.words = Combo(), Combo(), QLineEdit()
+        for effect, said in _EFFECTS:
+            self.effect.addItem(said, effect)
+        for kind, said, _ in _KINDS:
+            self.kind.addItem(said, kind)
+        self.effect.setAccessibleName("What the rule does")
+        self.kind.setAccessibleName("What the rule is about")
+        self.words.setAccessibleName("Which ones")
+        self.add = PushButton("Add rule")
+        self.add.clicked.connect(self._write)
+        self.words.returnPressed.connect(self._write)
+        self.words.textChanged.connect(lambda _: self.refuse(""))
+        self.kind.currentIndexChanged.connect(self._hint)
+        self._wrong = label("", "error", wrap=True)
+        self._wrong.hide()
+        line = row(self.words, self.add)
+        line.setStretch(0, 1)
+        self.setLayout(column(row(self.effect, self.kind, None), line, self._wrong, gap=6))
+        self._hint()
+
+    def refuse(self, why: str) -> None:
+        """Say why a rule cannot be; empty: nothing is wrong."""
+        self._wrong.setText(why)
+        self._wrong.setVisible(bool(why))
+
+    def _hint(self) -> None:
+        self.words.setPlaceholderText(_KINDS[max(0, self.kind.currentIndex())][2])
+
+    def _write(self) -> None:
+        self.written.emit(self.effect.currentData(), self.kind.currentData(), self.words.text())
+
+
+class PermissionsPage(QWidget):
+    """Trust and rules of a workspace; what the person asks for comes out as signals."""
+
+    revoke_requested = Signal(str)
+    undo_requested = Signal()
+    trust_requested = Signal(bool)
+
+    def __init__(self) -> None:
+        """Start without rules."""
+        super().__init__()
+        self._rules = QVBoxLayout()
+        self._rules.setSpacing(8)
+        self.form = RuleForm()
+        self._undo = self._undo_line()
+        self._trust = QVBoxLayout()
+        self.reach = ReachGroup()
+        body = column(
+            self._trust, 6, self.reach, 14, label("Rules", "strong"), self._undo, self._rules, 10,
+            label("Write a rule", "strong"), self.form, label(_STRICTEST, "note", wrap=True), gap=8,
+        )  # fmt: skip
+        whole, self._lead = page("Permissions", " ", body)
+        self.setLayout(column(whole))
+
+    def _undo_line(self) -> QFrame:
+        self._undone = label("", "muted", wrap=True)
+        back = PushButton("Undo", "link")
+        back.clicked.connect(self.undo_requested)
+        parts = row(self._undone, back, margins=(14, 6, 8, 6))
+        parts.setStretch(0, 1)
+        frame = card(parts)
+        frame.hide()
+        return frame
+
+    def show_trust(self, path: str, trusted: bool) -> None:
+        """Show whether the folder is trusted."""
+        empty_layout(self._trust)
+        icon, ink = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
+        said = "You trust this folder" if trusted else "You have not trusted this folder: nothing runs in it"
+        change = PushButton("Take trust back" if trusted else "Trust…", "danger" if trusted else "primary")
+        change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
+        words = column(label(said, wrap=True), label(path, "faint", wrap=True), gap=3)
+        parts = row(IconLabel(icon, px=18, ink=ink), words, change, margins=(14, 10, 10, 10), gap=12)
+        parts.setStretch(1, 1)
+        self._trust.addWidget(card(parts))
+
+    def show_rules(self, workspace: str, rules: Sequence[PermissionRow]) -> None:
+        """Show the rules of a workspace, and those of the session on screen."""
+        self._lead.setText(
+            f"What the agent may do in {workspace}, and what it may not."
+            if rules
+            else f"No rule holds in {workspace}: the agent asks each time."
+        )
+        empty_layout(self._rules)
+        for rule in rules:
+            self._rules.addWidget(self._card(rule))
+
+    def show_revoked(self, rule: str) -> None:
+        """Offer to take back that a rule was revoked; empty: no longer."""
+        self._undone.setText(f"Revoked: {rule}")
+        self._undo.setVisible(bool(rule))
+
+    def _card(self, rule: PermissionRow) -> QFrame:
+        revoke = PushButton("Revoke", "danger")
+        revoke.setAccessibleName(f"Revoke: {rule.rule}")
+        revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
+        icon, ink = _ICONS[rule.effect]
+        about = " · ".join(part for part in (rule.saved, rule.used) if part)
+        words = column(_sentence(rule.rule), label(about, "faint", wrap=True), gap=3)
+        parts = row(IconLabel(icon, px=18, ink=ink), words, margins=(14, 10, 10, 10), gap=12)
+        parts.setStretch(1, 1)
+        if rule.session:
+            parts.addWidget(Badge("This session", "accent"))
+        parts.addWidget(revoke)
+        return card(parts)
+
+
+def _sentence(rule: str) -> QLabel:
+    """A rule as it is, with its hidden signs in sight; a very long one by its ends, whole in the tooltip."""
+    shown = reveal(rule)
+    cut = len(shown) > _MOST_SIGNS
+    ends = f"{shown[: _MOST_SIGNS // 2]} … {shown[-_MOST_SIGNS // 2 :]}" if cut else shown
+    # A word longer than the page would widen it: let it break anywhere.
+    whole = label(_BREAKS.sub("\\1\u200b", ends), "mono", wrap=True)
+    whole.setToolTip(shown if cut else "")
+    whole.setAccessibleName(shown)
+    return whole

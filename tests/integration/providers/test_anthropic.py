@@ -1,0 +1,350 @@
+"""Anthropic Messages against a real local server: what is its own, beside what all dialects share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from helix_desktop.context.errors import ModelOverflow, ModelRefused
+from helix_desktop.context.message import (
+    Answer,
+    Message,
+    ModelInfo,
+    Request,
+    Retrying,
+    Stop,
+    TextArrived,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from helix_desktop.providers.anthropic import Anthropic
+from helix_desktop.providers.http import Http
+from tests.support.bound_thinking import BoundThinking
+from tests.support.chat_server import (
+    Call,
+    ChatServer,
+    Delta,
+    Finish,
+    Raw,
+    Reasoning,
+    Refusal,
+    Reply,
+    Sealed,
+    Stream,
+    Text,
+    error,
+    in_turn,
+    say,
+)
+from tests.support.model_contract import answer_of, arrivals_of
+from tests.support.speakers import Naps
+from tests.support.wires import AnthropicWire
+
+KEY = "sk-ant-0123456789"
+INFO = ModelInfo("claude", "claude-x", window=200_000, output=64_000)
+QUESTION = (Message("system", "You help."), Message("user", "How many?"))
+READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[Http]:
+    client = Http()
+    yield client
+    await client.aclose()
+
+
+def serving(*replies: Reply) -> ChatServer:
+    return ChatServer(in_turn(*replies), wire=AnthropicWire())
+
+
+def model(server: ChatServer, http: Http, info: ModelInfo = INFO) -> Anthropic:
+    return Anthropic(info, server.base_url, KEY, http=http, retries=Naps().retries)
+
+
+def spoken(answer: Answer) -> Message:
+    return Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+
+
+def result(call: ToolCall, text: str = "text of a file") -> Message:
+    return Message("tool", text, call_id=call.id, name=call.name)
+
+
+async def test_headers_and_the_body_of_a_first_request(http: Http) -> None:
+    async with serving(say("ok")) as server:
+        await arrivals_of(model(server, http), Request(QUESTION, (READ,)))
+        sent = server.requests[0]
+    assert sent.headers["x-api-key"] == KEY
+    assert sent.headers["anthropic-version"] == "2023-06-01"
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert sent.json == {
+        "model": "claude-x",
+        "max_tokens": 64_000,
+        "stream": True,
+        "system": [{"type": "text", "text": "You help.", **mark}],
+        "tools": [{"name": "read_file", "description": "Reads a file.", "input_schema": READ.parameters}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "How many?", **mark}]}],
+    }
+
+
+async def test_an_address_without_its_version_is_completed(http: Http) -> None:
+    async with serving(say("ok")) as server:
+        chat = Anthropic(INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
+        assert (await answer_of(chat, Request(QUESTION))).text == "ok"
+        assert server.requests[0].path == "/v1/messages"
+
+
+async def test_without_a_known_limit_the_reserve_is_asked_for(http: Http) -> None:
+    async with serving(say("ok")) as server:
+        info = msgspec.structs.replace(INFO, output=0, reserve=2_000)
+        await arrivals_of(model(server, http, info), Request(QUESTION))
+        assert server.bodies[0]["max_tokens"] == 2_000
+
+
+async def test_thinking_goes_back_as_it_came(http: Http) -> None:
+    first = Stream(
+        Reasoning("Let me "),
+        Reasoning("look."),
+        Sealed("c2ln"),
+        Sealed("b3BhcXVl"),
+        Text("Looking."),
+        Call("read_file", '{"path": "größe.py"}', "toolu_1"),
+        Call("read_file", "{}", "toolu_2"),
+    )
+    async with serving(first, say("ok")) as server:
+        chat = model(server, http)
+        answer = await answer_of(chat, Request(QUESTION, (READ,)))
+        assert [call.arguments for call in answer.calls] == ['{"path": "größe.py"}', "{}"]
+        results = (result(answer.calls[0]), result(answer.calls[1], "none"))
+        await arrivals_of(chat, Request((*QUESTION, spoken(answer), *results), (READ,)))
+        [_, assistant, user] = server.bodies[1]["messages"]
+    assert assistant == {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "Let me look.", "signature": "c2ln"},
+            {"type": "redacted_thinking", "data": "b3BhcXVl"},
+            {"type": "text", "text": "Looking."},
+            {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "größe.py"}},
+            {"type": "tool_use", "id": "toolu_2", "name": "read_file", "input": {}},
+        ],
+    }
+    assert [block["tool_use_id"] for block in user["content"]] == ["toolu_1", "toolu_2"]
+    assert "cache_control" in user["content"][-1]
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("end_turn", "end"),
+        ("stop_sequence", "end"),
+        ("max_tokens", "length"),
+        ("pause_turn", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "filter"),
+        ("something_new", "end"),
+    ],
+)
+async def test_why_an_answer_ended(http: Http, reason: str, stop: Stop) -> None:
+    async with serving(Stream(Text("So far."), finish=reason)) as server:
+        assert (await answer_of(model(server, http), Request(QUESTION))).stop == stop
+
+
+async def test_what_a_refusal_leaves_behind_is_not_acted_upon(http: Http) -> None:
+    async with serving(Stream(Text("So"), Call("run_command", "{}"), finish="refusal")) as server:
+        answer = await answer_of(model(server, http), Request(QUESTION, (READ,)))
+    assert (answer.text, answer.calls, answer.verbatim) == ("So", (), None)
+
+
+async def test_a_refusal_is_explained_in_the_providers_words(http: Http) -> None:
+    why = {"type": "refusal", "category": "bio", "explanation": "This could do harm."}
+    delta = Delta({"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": why}})
+    async with serving(Stream(delta, finish="")) as server:
+        with pytest.raises(ModelRefused, match="This could do harm"):
+            await answer_of(model(server, http), Request(QUESTION))
+
+
+async def test_a_window_full_before_the_first_word_is_an_overflow(http: Http) -> None:
+    async with serving(Stream(Reasoning("hm"), finish="model_context_window_exceeded")) as server:
+        with pytest.raises(ModelOverflow):
+            await answer_of(model(server, http), Request(QUESTION))
+
+
+async def test_an_overloaded_server_is_asked_again(http: Http) -> None:
+    busy = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    raw = Raw(b"event: error\ndata: " + json.dumps(busy).encode() + b"\n\n")
+    async with serving(Stream(Text("ha"), raw), Refusal(503, busy), say("ok")) as server:
+        arrivals = await arrivals_of(model(server, http), Request(QUESTION))
+    told = [one for one in arrivals if isinstance(one, Retrying)]
+    assert [type(one) for one in arrivals] == [TextArrived, Retrying, Retrying, TextArrived, Answer]
+    assert told[0].reason == "HTTP 529: Overloaded"
+
+
+async def test_input_counts_what_the_cache_read_and_wrote(http: Http) -> None:
+    usage = {
+        "input_tokens": 10,
+        "cache_creation_input_tokens": 200,
+        "cache_read_input_tokens": 3_000,
+        "output_tokens": 1,
+    }
+    start = Delta({"type": "message_start", "message": {"usage": usage}})
+    end = Delta(
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 45}}
+    )
+    async with serving(Stream(start, Text("ok"), end, finish="", usage=None)) as server:
+        answer = await answer_of(model(server, http), Request(QUESTION))
+    assert answer.usage == Usage(3_210, 45, 3_000)
+
+
+async def test_an_answer_that_was_not_streamed(http: Http) -> None:
+    whole = {
+        "type": "message",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "s"},
+            {"type": "text", "text": "Looking."},
+            {"type": "tool_use", "id": "t", "name": "read_file", "input": {"path": "a"}},
+        ],
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 9, "output_tokens": 2},
+    }
+    async with serving(Refusal(200, whole)) as server:
+        answer = await answer_of(model(server, http), Request(QUESTION))
+    assert (answer.text, answer.reasoning, answer.stop) == ("Looking.", "hm", "calls")
+    assert json.loads(answer.calls[0].arguments) == {"path": "a"}
+    assert answer.usage == Usage(9, 2)
+    assert answer.verbatim is not None
+    assert answer.verbatim["content"] == whole["content"]
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("refusal", "asked"),
+        [
+            (
+                "input length and `max_tokens` exceed context limit: 188240 + 64000 > 200000, "
+                "decrease input length or `max_tokens` and try again",
+                [64_000, 11_760, 64_000],
+            ),
+            (
+                "max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens",
+                [64_000, 32_000, 32_000],
+            ),
+        ],
+        ids=["this request", "every request"],
+    )
+    async def test_a_shorter_answer_is_asked_for(self, http: Http, refusal: str, asked: list[int]) -> None:
+        async with serving(error(400, refusal), say("ok")) as server:
+            chat = model(server, http)
+            arrivals = await arrivals_of(chat, Request(QUESTION))
+            await arrivals_of(chat, Request(QUESTION))
+            assert [body["max_tokens"] for body in server.bodies] == asked
+        assert [type(one) for one in arrivals] == [TextArrived, Answer]
+
+    async def test_no_room_worth_asking_for_is_an_overflow(self, http: Http) -> None:
+        words = "input length and `max_tokens` exceed context limit: 199990 + 64000 > 200000"
+        async with serving(error(400, words)) as server:
+            with pytest.raises(ModelOverflow):
+                await arrivals_of(model(server, http), Request(QUESTION))
+            assert len(server.bodies) == 1
+
+    async def test_a_server_without_breakpoints_gets_none(self, http: Http) -> None:
+        def script(request: dict[str, Any]) -> Reply:
+            if "cache_control" in json.dumps(request):
+                return error(400, "system.0.cache_control: Extra inputs are not permitted")
+            return say("ok")
+
+        async with ChatServer(script, wire=AnthropicWire()) as server:
+            chat = model(server, http)
+            for _ in range(2):
+                assert (await answer_of(chat, Request(QUESTION))).text == "ok"
+            assert len(server.bodies) == 3
+
+    async def test_thinking_that_is_refused_again_and_again_is_left_out(self, http: Http) -> None:
+        def script(request: dict[str, Any]) -> Reply:
+            if '"type": "thinking"' in json.dumps(request["messages"]):
+                return error(400, "messages.1.content.0: Invalid `signature` in `thinking` block")
+            return Stream(Reasoning("hm"), Sealed("s"), Text("So."))
+
+        async with ChatServer(script, wire=AnthropicWire()) as server:
+            chat = model(server, http)
+            answer = await answer_of(chat, Request(QUESTION))
+            following = (*QUESTION, spoken(answer), Message("user", "And?"))
+            assert (await answer_of(chat, Request(following))).text == "So."
+            assert len(server.bodies) == 4
+
+
+def thinks(request: dict[str, Any], seal: str) -> Reply:
+    """Think, and read a file."""
+    return Stream(
+        Reasoning("hm"), Sealed(seal), Text("Look."), Call("read_file", "{}", f"t{len(request['messages'])}")
+    )
+
+
+class TestThinkingBoundToItsPrefix:
+    """A sweep changes what stands before older thinking."""
+
+    async def steps(self, chat: Anthropic, messages: list[Message], count: int) -> None:
+        """So many steps, each with a call and its result."""
+        for _ in range(count):
+            answer = await answer_of(chat, Request(tuple(messages), (READ,)))
+            messages += [spoken(answer), result(answer.calls[0], f"{len(messages)} lines")]
+
+    @staticmethod
+    def sweep(messages: list[Message], upto: int) -> None:
+        """Old results become markers."""
+        for place, message in enumerate(messages[:upto]):
+            if message.role == "tool":
+                messages[place] = msgspec.structs.replace(message, text="[CACHED] it")
+
+    async def test_it_goes_back_as_long_as_it_is_valid_and_no_longer(self, http: Http) -> None:
+        script = BoundThinking(thinks)
+        messages = list(QUESTION)
+        async with ChatServer(script, wire=AnthropicWire()) as server:
+            chat = model(server, http)
+            await self.steps(chat, messages, 4)
+            assert (script.refused, script.counts[-1]) == (0, 3)
+
+            self.sweep(messages, 6)
+            await self.steps(chat, messages, 3)
+            assert script.refused == 1, "the first sweep is found out by one refusal"
+            # Of the four before it only the first had nothing changed before it; two came since.
+            assert script.counts[-1] == 3
+
+            self.sweep(messages, 12)
+            await self.steps(chat, messages, 2)
+            assert script.refused == 1, "the second is known"
+
+            await self.steps(model(server, http), messages, 2)
+            assert script.refused == 1, "so is it to a new process, by what the messages say"
+
+    async def test_another_model_gets_none_of_it(self, http: Http) -> None:
+        script = BoundThinking(thinks)
+        messages = list(QUESTION)
+        async with ChatServer(script, wire=AnthropicWire()) as server:
+            await self.steps(model(server, http), messages, 2)
+            other = model(server, http, msgspec.structs.replace(INFO, name="claude-y"))
+            await self.steps(other, messages, 1)
+            assert (script.refused, script.counts[-1]) == (0, 0)
+
+
+async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: Http) -> None:
+    steps: list[Message] = []
+    for number in range(2):
+        call = ToolCall("functions.read:0", "read_file", '{"path": ')
+        steps += [Message("assistant", "", (call,)), result(call, f"{number}")]
+    async with serving(say("ok")) as server:
+        await arrivals_of(model(server, http), Request((*QUESTION, *steps), (READ,)))
+        messages = server.bodies[0]["messages"]
+    made = [block for message in messages for block in message["content"] if block["type"] == "tool_use"]
+    given = [b["tool_use_id"] for m in messages for b in m["content"] if b["type"] == "tool_result"]
+    assert [block["id"] for block in made] == given
+    assert len(set(given)) == 2
+    assert made[0]["input"] == {"malformed": '{"path": '}
+
+
+async def test_a_finish_may_come_before_a_late_end(http: Http) -> None:
+    async with serving(Stream(Text("ok"), Finish("stop"))) as server:
+        assert (await answer_of(model(server, http), Request(QUESTION))).text == "ok"

@@ -1,0 +1,296 @@
+"""OpenAI Responses against a real local server: what is its own, beside what all dialects share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from helix_desktop.context.errors import ModelRefused, ModelUnreachable
+from helix_desktop.context.message import (
+    Answer,
+    Message,
+    ModelInfo,
+    ReasoningArrived,
+    Request,
+    TextArrived,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from helix_desktop.providers.http import Http
+from helix_desktop.providers.openai_responses import OpenAIResponses
+from tests.support.chat_server import (
+    Call,
+    ChatServer,
+    Delta,
+    Raw,
+    Reasoning,
+    Refusal,
+    Reply,
+    Sealed,
+    Stream,
+    Text,
+    error,
+    in_turn,
+    say,
+)
+from tests.support.model_contract import answer_of, arrivals_of
+from tests.support.speakers import Naps
+from tests.support.wires import ResponsesWire
+
+INFO = ModelInfo("openai", "gpt-x")
+QUESTION = (Message("system", "You help."), Message("user", "How many?"))
+READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
+THOUGHT = Stream(
+    Reasoning("Let me look."),
+    Sealed("b3BhcXVl"),
+    Text("Looking."),
+    Call("read_file", '{"path": "größe.py"}', "c1"),
+    Call("read_file", "{}", "c2"),
+)
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[Http]:
+    client = Http()
+    yield client
+    await client.aclose()
+
+
+def serving(*replies: Reply) -> ChatServer:
+    return ChatServer(in_turn(*replies), wire=ResponsesWire())
+
+
+def model(server: ChatServer, http: Http, name: str = "gpt-x") -> OpenAIResponses:
+    return OpenAIResponses(ModelInfo("openai", name), server.base_url, "k", http=http, retries=Naps().retries)
+
+
+def after(answer: Answer) -> Request:
+    """The request that follows an answer with calls."""
+    spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+    results = (
+        Message("tool", f"{n}", call_id=call.id, name=call.name) for n, call in enumerate(answer.calls)
+    )
+    return Request((*QUESTION, spoken, *results), (READ,))
+
+
+async def test_the_body_of_a_first_request(http: Http) -> None:
+    async with serving(say("ok")) as server:
+        await arrivals_of(model(server, http), Request(QUESTION, (READ,)))
+        sent = server.requests[0]
+    assert sent.headers["authorization"] == "Bearer k"
+    assert sent.json == {
+        "model": "gpt-x",
+        "store": False,
+        "stream": True,
+        "include": ["reasoning.encrypted_content"],
+        "instructions": "You help.",
+        "tools": [
+            {
+                "type": "function",
+                "name": "read_file",
+                "description": "Reads a file.",
+                "parameters": READ.parameters,
+                "strict": False,
+            }
+        ],
+        "input": [{"role": "user", "content": [{"type": "input_text", "text": "How many?"}]}],
+    }
+
+
+async def test_output_items_go_back_as_they_came(http: Http) -> None:
+    """Encrypted reasoning too: what was announced of it at first is not whole, and not sent."""
+    async with serving(THOUGHT, say("ok")) as server:
+        chat = model(server, http)
+        answer = await answer_of(chat, Request(QUESTION, (READ,)))
+        await arrivals_of(chat, after(answer))
+        sent = server.bodies[1]["input"][1:]
+    done = {"status": "completed"}
+    text = {"type": "output_text", "text": "Looking.", "annotations": []}
+    call = {"type": "function_call", "name": "read_file", **done}
+    assert sent == [
+        {
+            "id": "re_0",
+            "type": "reasoning",
+            "summary": [{"type": "summary_text", "text": "Let me look."}],
+            "encrypted_content": "b3BhcXVl",
+        },
+        {"id": "me_1", "type": "message", "role": "assistant", "content": [text], **done},
+        {"id": "fu_2", "call_id": "c1", "arguments": '{"path": "größe.py"}', **call},
+        {"id": "fu_3", "call_id": "c2", "arguments": "{}", **call},
+        {"type": "function_call_output", "call_id": "c1", "output": "0"},
+        {"type": "function_call_output", "call_id": "c2", "output": "1"},
+    ]
+
+
+async def test_what_the_window_changed_is_changed_and_the_rest_stays(http: Http) -> None:
+    async with serving(THOUGHT, say("ok")) as server:
+        chat = model(server, http)
+        answer = await answer_of(chat, Request(QUESTION, (READ,)))
+        short = (ToolCall("c1", "read_file", '{"path": "[CACHED]"}'), answer.calls[1])
+        changed = Answer(answer.text, short, verbatim=answer.verbatim)
+        await arrivals_of(chat, after(changed))
+        sent = server.bodies[1]["input"][1:]
+    assert [item["type"] for item in sent[:4]] == ["reasoning", "message", "function_call", "function_call"]
+    assert (sent[2]["id"], sent[2]["arguments"]) == ("fu_2", '{"path": "[CACHED]"}')
+
+
+async def test_another_model_gets_the_words_and_calls_alone(http: Http) -> None:
+    """Without the reasoning the items have no ids, by which it would be missed."""
+    async with serving(THOUGHT, say("ok")) as server:
+        answer = await answer_of(model(server, http), Request(QUESTION, (READ,)))
+        await arrivals_of(model(server, http, "gpt-y"), after(answer))
+        sent = server.bodies[1]["input"][1:]
+    assert sent[0] == {"role": "assistant", "content": "Looking."}
+    assert [item["type"] for item in sent[1:]] == ["function_call"] * 2 + ["function_call_output"] * 2
+    assert not any("id" in item for item in sent)
+
+
+class TestForms:
+    async def test_a_model_without_reasoning_is_not_asked_for_it_again(self, http: Http) -> None:
+        def script(request: dict[str, Any]) -> Reply:
+            if "include" in request:
+                return error(400, "Encrypted content is not supported with this model.")
+            return say("ok")
+
+        async with ChatServer(script, wire=ResponsesWire()) as server:
+            chat = model(server, http)
+            for _ in range(2):
+                assert (await answer_of(chat, Request(QUESTION))).text == "ok"
+            assert ["include" in body for body in server.bodies] == [True, False, False]
+
+    async def test_reasoning_that_is_refused_is_kept_back_for_this_request(self, http: Http) -> None:
+        words = "Item with id 're_0' of type 'reasoning' was not found: its content could not be verified."
+        async with serving(THOUGHT, error(404, words), say("ok")) as server:
+            chat = model(server, http)
+            answer = await answer_of(chat, Request(QUESTION, (READ,)))
+            assert (await answer_of(chat, after(answer))).text == "ok"
+            assert [any(i.get("type") == "reasoning" for i in b["input"]) for b in server.bodies] == [
+                False,
+                True,
+                False,
+            ]
+
+    async def test_reasoning_without_its_content_is_not_sent(self, http: Http) -> None:
+        """Nothing is stored at the server, so its id would lead nowhere."""
+
+        def script(request: dict[str, Any]) -> Reply:
+            if "include" in request:
+                return error(400, "Unsupported value: include")
+            return THOUGHT if len(request["input"]) == 1 else say("ok")
+
+        async with ChatServer(script, wire=ResponsesWire()) as server:
+            chat = model(server, http)
+            answer = await answer_of(chat, Request(QUESTION, (READ,)))
+            await arrivals_of(chat, after(answer))
+            sent = server.bodies[-1]["input"]
+        assert not any(item.get("type") == "reasoning" or "id" in item for item in sent)
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        ({"code": "server_error", "message": "sorry"}, ModelUnreachable),
+        ({"code": "invalid_prompt", "message": "not allowed"}, ModelRefused),
+        ({"code": "image_too_large", "message": "too many pixels"}, ModelRefused),
+    ],
+)
+async def test_failed_responses(http: Http, failure: dict[str, str], kind: type[Exception]) -> None:
+    """The words of the failure decide, not those of the request, which the server sends along."""
+    response = {
+        "status": "failed",
+        "error": failure,
+        "instructions": "Mind the context window: the prompt is too long.",
+    }
+    failed = Delta({"type": "response.failed", "response": response})
+    async with serving(Stream(Text("So"), failed, finish="")) as server:
+        with pytest.raises(kind, match=failure["message"]):
+            await answer_of(model(server, http), Request(QUESTION))
+
+
+async def test_an_error_event_is_a_failure(http: Http) -> None:
+    raw = Raw(b'event: error\ndata: {"type": "error", "code": "rate_limit_exceeded", "message": "slow"}\n\n')
+    async with serving(Stream(raw), say("ok")) as server:
+        assert (await answer_of(model(server, http), Request(QUESTION))).text == "ok"
+        assert len(server.bodies) == 2
+
+
+async def test_a_refusal_is_text(http: Http) -> None:
+    part = {"type": "refusal", "refusal": "I cannot."}
+    item = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    events = (
+        Delta({"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}}),
+        Delta({"type": "response.refusal.delta", "output_index": 0, "content_index": 0, "delta": "I can"}),
+        Delta({"type": "response.refusal.delta", "output_index": 0, "content_index": 0, "delta": "not."}),
+        Delta({"type": "response.output_item.done", "output_index": 0, "item": item}),
+        Delta({"type": "response.completed", "response": {"status": "completed", "output": [item]}}),
+    )
+    async with serving(Stream(*events, finish=""), say("ok")) as server:
+        chat = model(server, http)
+        arrivals = await arrivals_of(chat, Request(QUESTION))
+        answer = arrivals[-1]
+        assert isinstance(answer, Answer)
+        spoken = Message("assistant", answer.text, verbatim=answer.verbatim)
+        await arrivals_of(chat, Request((*QUESTION, spoken, Message("user", "Why?"))))
+        assert server.bodies[1]["input"][1] == item
+    assert arrivals[:-1] == [TextArrived("I can"), TextArrived("not.")]
+    assert answer.text == "I cannot."
+
+
+OUTPUT = [
+    {
+        "id": "r",
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "hm"}, {"type": "summary_text", "text": "so"}],
+        "encrypted_content": "x",
+    },
+    {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Looking.", "annotations": []}],
+    },
+    {"id": "f", "type": "function_call", "call_id": "c", "name": "read_file", "arguments": '{"path": "a"}'},
+]
+WHOLE = {
+    "object": "response",
+    "status": "completed",
+    "error": None,
+    "output": OUTPUT,
+    "usage": {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}},
+}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Refusal(200, WHOLE),
+        Stream(Delta({"type": "response.completed", "response": WHOLE}), finish=""),
+        Stream(
+            *(
+                Delta({"type": "response.output_item.done", "output_index": n, "item": item})
+                for n, item in enumerate(OUTPUT)
+            ),
+            Delta({"type": "response.completed", "response": {**WHOLE, "output": []}}),
+            finish="",
+        ),
+    ],
+    ids=["not streamed", "only its end", "only whole items"],
+)
+async def test_an_answer_in_few_pieces_is_the_same(http: Http, reply: Reply) -> None:
+    async with serving(reply) as server:
+        arrivals = await arrivals_of(model(server, http), Request(QUESTION))
+    answer = arrivals[-1]
+    assert isinstance(answer, Answer)
+    assert arrivals[:-1] == [
+        ReasoningArrived("hm"),
+        ReasoningArrived("\n\nso"),
+        TextArrived("Looking."),
+    ]
+    assert (answer.text, answer.reasoning, answer.stop) == ("Looking.", "hm\n\nso", "calls")
+    assert answer.calls == (ToolCall("c", "read_file", '{"path": "a"}'),)
+    assert answer.usage == Usage(9, 2, 4)
+    assert answer.verbatim is not None
+    assert answer.verbatim["items"] == OUTPUT

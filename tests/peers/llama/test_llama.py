@@ -1,0 +1,184 @@
+"""Whole turns against a real llama.cpp: its template, its prompt cache, its limits, its reading of calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.update import Arriving, Update
+from helix_desktop.context.event import (
+    AssistantSpoke,
+    FoldMade,
+    HandoverMade,
+    SweepMade,
+    ToolAnswered,
+    TurnEnded,
+)
+from helix_desktop.providers.http import Http
+from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.openai_chat import OpenAIChat
+from tests.support.peer_rig import PeerRig, peer_rig, small
+from tests.support.peers import PEERS, Running, served
+
+pytestmark = [pytest.mark.needs_peer(module="xllamacpp"), pytest.mark.needs_peer(module="gguf")]
+
+HERE = Path(__file__).parent
+KEY = "sk-of-this-machine"
+CALLS = [
+    {"name": "read_file", "arguments": {"path": "readme.txt"}},
+    {"name": "list_directory", "arguments": {"path": "."}},
+]
+SAID = "The readme says: héllo 😀, and that is all there is to say."
+ROOMY, TIGHT, TINY = 32_768, 14_336, 2_048  # tokens of the server's window; this model's are bytes, mostly
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model: 2 MB, made anew."""
+    path = tmp_path_factory.mktemp("model") / "made-by-hand.gguf"
+    made = [str(PEERS.python), str(HERE / "make_model.py"), str(path), json.dumps(CALLS), SAID]
+    subprocess.run(made, check=True, capture_output=True)
+    return path
+
+
+@contextmanager
+def llama(model_file: Path, folder: Path, context: int) -> Iterator[Running]:
+    """A llama.cpp server with a window of so many tokens."""
+    serve = [str(PEERS.python), str(HERE / "serve.py"), str(model_file), str(context), KEY]
+    with served(serve, folder / "llama.log") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with room."""
+    with llama(model_file, tmp_path_factory.mktemp("llama"), ROOMY) as running:
+        yield running
+
+
+@asynccontextmanager
+async def at_work(
+    server: Running, folder: Path, key: str = KEY, window: int = ROOMY
+) -> AsyncIterator[PeerRig]:
+    """A rig over a folder with one file. `window` is what we believe the server's to be."""
+
+    def make(http: Http) -> Model:
+        return OpenAIChat(small("made-by-hand", window), f"{server.address}/v1", key, http=http)
+
+    async with peer_rig(folder, make) as rig:
+        (rig.root / "readme.txt").write_text("héllo 😀\n", encoding="utf-8")
+        yield rig
+
+
+async def test_a_whole_turn(server: Running, tmp_path: Path) -> None:
+    """Two calls that llama.cpp read out of what the model said; their outputs go back; it speaks."""
+    async with at_work(server, tmp_path) as rig:
+        assert await rig.turn("What does the readme say?") == TurnEnded("done")
+        calling, spoken = rig.events(AssistantSpoke)
+        assert [(one.name, json.loads(one.arguments)) for one in calling.calls] == [
+            (one["name"], one["arguments"]) for one in CALLS
+        ]
+        read, listed = sorted((one.text for one in rig.events(ToolAnswered)), key=len)
+        assert (read, "readme.txt" in listed) == ("héllo 😀\n", True)
+        assert (spoken.text, spoken.stop) == (SAID, "end")
+        assert "".join(one.text for one in rig.updates if isinstance(one, Arriving)) == SAID
+        await rig.sound()
+
+
+async def test_what_was_sent_before_is_read_from_its_cache(server: Running, tmp_path: Path) -> None:
+    """Between two rewrites a request begins with the former one's bytes: the server need not read them."""
+    async with at_work(server, tmp_path) as rig:
+        for _ in range(3):
+            assert await rig.turn("What does the readme say?") == TurnEnded("done")
+        assert not rig.events(SweepMade)
+        assert not rig.events(FoldMade)
+        used = [one.usage for one in rig.events(AssistantSpoke)]
+        for former, later in pairwise(used):
+            assert 0.95 * former.input < later.cached < later.input
+        await rig.sound()
+
+
+async def test_its_count_becomes_ours(server: Running, tmp_path: Path) -> None:
+    """Its tokens are bytes, ours are words: after one answer the gauge counts as the server does."""
+    async with at_work(server, tmp_path) as rig:
+        await rig.turn("What does the readme say?")
+        used = rig.events(AssistantSpoke)[-1].usage
+        assert rig.model.requests
+        assert rig.talk.session.ratios[rig.model.info.label] > 2
+        assert rig.talk.session.used == pytest.approx(used.input + used.output, rel=0.1)
+
+
+async def test_a_window_smaller_than_we_believe(model_file: Path, tmp_path: Path) -> None:
+    """It refuses what is too long; room is made without asking it, and the same turn is answered."""
+    with llama(model_file, tmp_path, TIGHT) as server:
+        async with at_work(server, tmp_path, window=200_000) as rig:
+            (rig.root / "readme.txt").write_text("a line of the file\n" * 90, encoding="utf-8")
+            for number in range(5):
+                assert await rig.turn(f"What does the readme say, number {number}?") == TurnEnded("done")
+            await rig.sound()
+            assert max(one.usage.input for one in rig.events(AssistantSpoke)) < TIGHT
+            made = [*rig.events(SweepMade), *rig.events(HandoverMade)]
+            assert made
+            assert {one.trigger for one in made if isinstance(one, HandoverMade)} <= {"no room"}
+        log = (tmp_path / "llama.log").read_text(encoding="utf-8", errors="replace")
+        assert "exceeds the available context size" in log
+
+
+async def test_a_window_that_nothing_fits_into(model_file: Path, tmp_path: Path) -> None:
+    """Not even the tools fit: the turn ends with the server's own figures, and what to do."""
+    with llama(model_file, tmp_path, TINY) as server:
+        async with at_work(server, tmp_path) as rig:
+            ended = await rig.turn("What does the readme say?")
+            assert ended.how == "failed"
+            assert "context size" in f"{ended.what} {ended.why}"
+            assert ended.fix
+            await rig.sound()
+
+
+async def test_a_wrong_key_is_told(server: Running, tmp_path: Path) -> None:
+    """Once, and the key does not stand in what is told."""
+    async with at_work(server, tmp_path, key="sk-wrong") as rig:
+        ended = await rig.turn("Hello?")
+        assert ended.how == "failed"
+        assert "key" in f"{ended.what} {ended.fix}"
+        assert "sk-wrong" not in f"{ended}"
+        assert rig.retries() == []
+
+
+async def test_a_stopped_turn_leaves_the_server_free(server: Running, tmp_path: Path) -> None:
+    """Stopped at the first piece; the server's only seat is free for the next turn."""
+    async with at_work(server, tmp_path) as rig:
+        came = asyncio.Event()
+
+        def hear(_: str, update: Update) -> None:
+            if isinstance(update, Arriving):
+                came.set()
+
+        leave = rig.room.listen(hear)
+        await rig.talk.send("What does the readme say?")
+        await came.wait()
+        await rig.talk.stop()
+        leave()
+        assert rig.events(TurnEnded) == [TurnEnded("stopped")]
+        assert SAID.startswith(rig.events(AssistantSpoke)[-1].text)
+        assert await rig.turn("And now?") == TurnEnded("done")
+        await rig.sound()
+
+
+async def test_its_models_can_be_listed(server: Running) -> None:
+    """As Settings does it."""
+    http = Http()
+    try:
+        assert [
+            Path(name).name for name in await list_models("local", f"{server.address}/v1", KEY, http=http)
+        ] == ["made-by-hand.gguf"]
+    finally:
+        await http.aclose()

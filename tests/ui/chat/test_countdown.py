@@ -1,0 +1,62 @@
+"""Seconds that are left before the model is asked again, as they change."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.countdown import Countdown
+
+
+class Clock:
+    """A time that only a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.now
+
+
+@pytest.fixture
+def clock(qtbot: QtBot) -> Clock:
+    return Clock()
+
+
+def test_it_tells_each_second_once_and_ends(clock: Clock) -> None:
+    told: list[int] = []
+    countdown = Countdown(clock)
+    countdown.start(2.4, told.append)
+    for _ in range(9):
+        clock.now += 0.3
+        countdown.look()
+    assert told == [3, 2, 1, 0]
+    assert not countdown.running
+
+
+def test_a_new_one_takes_the_place_of_the_former(clock: Clock) -> None:
+    first: list[int] = []
+    second: list[int] = []
+    countdown = Countdown(clock)
+    countdown.start(5, first.append)
+    countdown.start(0.5, second.append)
+    clock.now += 1
+    countdown.look()
+    assert (first, second) == ([5], [1, 0])
+
+
+def test_stopped_it_tells_nothing_more(clock: Clock) -> None:
+    told: list[int] = []
+    countdown = Countdown(clock)
+    countdown.start(5, told.append)
+    countdown.stop()
+    assert not countdown.running
+    assert told == [5]
+
+
+def test_it_looks_by_itself(qtbot: QtBot) -> None:
+    told: list[int] = []
+    countdown = Countdown()
+    countdown.start(0.05, told.append)
+    qtbot.waitUntil(lambda: told == [1, 0], timeout=15_000)

@@ -1,0 +1,98 @@
+"""A command at work in the real window: its newest lines, its clock, and the button that ends it alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.event import ToolAnswered, TurnEnded
+from helix_desktop.ui.chat.rows import ToolRow
+from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+WAITS = "echo first; echo second; read line < go; echo third"
+
+
+def runs(command: str) -> ChatServer:
+    """A model that runs one command, then answers."""
+    call = Stream(Call("run_command", json.dumps({"command": command})))
+    return ChatServer(in_turn(call, say("It ran.")))
+
+
+def card(rig: Rig) -> ToolRow:
+    """The newest card."""
+    return rig.rows(ToolRow)[-1]
+
+
+def lines(rig: Rig) -> tuple[str, ...]:
+    """What the newest card shows of a call at work."""
+    live = card(rig).live
+    return live.lines if live else ()
+
+
+def press_stop(rig: Rig) -> None:
+    """Click the button in the newest card."""
+    board = rig.chat.view.board
+    index = board.model.index_of(card(rig).key)
+    assert index is not None
+    hot = board.sheet(index).hot("stop:card")
+    placed = next(one for one in board.flow.placed if one.row == index)
+    assert hot is not None
+    left, top = board.column.left, placed.y + board.sheets.gap(index)
+    point = QPoint(round(left + hot.rect.center().x()), round(top + hot.rect.center().y()))
+    QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+
+
+async def test_the_newest_lines_come_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
+    async with runs("mkfifo go; " + WAITS) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("Run it")
+        await rig.decide("once")
+        await until(lambda: lines(rig) == ("first", "second"), "two lines")
+        assert card(rig).state == "running"
+        (Path(rig.folder) / "project" / "go").write_text("on\n")
+        await rig.turn_over()
+        assert (card(rig).state, card(rig).live) == ("ok", None)
+        assert rig.output("run_command").text.endswith("first\nsecond\nthird\n")
+
+
+async def test_one_call_is_stopped_and_the_agent_goes_on(qapp: QApplication, tmp_path: Path) -> None:
+    async with runs("mkfifo go; " + WAITS) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("Run it")
+        await rig.decide("once")
+        await until(lambda: card(rig).live, "output")
+        press_stop(rig)
+        await rig.turn_over()
+        answer = rig.output("run_command")
+        assert (answer.outcome, answer.ok) == ("stopped", False)
+        assert "the user stopped it" in answer.text
+        assert answer.text.endswith("first\nsecond\n")
+        assert card(rig).state == "stopped"
+        assert [one.how for one in rig.facts(TurnEnded)] == ["done"]
+        assert len(rig.facts(ToolAnswered)) == 1
+
+
+async def test_a_call_at_work_is_seen_again_after_looking_elsewhere(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with runs("mkfifo go; " + WAITS) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("Run it")
+        await rig.decide("once")
+        await until(lambda: card(rig).live, "output")
+        talk = rig.talk
+        await rig.opened.shell.work.chat.show(None)
+        await rig.opened.shell.work.chat.show(talk)
+        assert card(rig).live
+        press_stop(rig)
+        await rig.turn_over()

@@ -1,0 +1,221 @@
+"""The page of MCP servers in the real window, with real servers: pasted, tested, used, changed, removed."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.mcp_server import ServerEntry
+from helix_desktop.ui.settings.mcp_card import ServerCard
+from helix_desktop.ui.settings.mcp_page import McpPage
+from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
+from tests.support.mcp_rig import HERE, raw
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+LINE = shlex.join([sys.executable, "-S", str(HERE / "mcp_raw.py")])
+
+
+async def shown(rig: Rig) -> McpPage:
+    """The page, open and filled."""
+    await rig.opened.settings.show("mcp")
+    return rig.opened.settings.dialog.mcp
+
+
+def record(rig: Rig) -> tuple[ServerEntry, ...]:
+    """The servers as they are kept."""
+    return rig.opened.desk.registry.get(rig.room.id).servers
+
+
+def kept(rig: Rig, *entries: ServerEntry) -> None:
+    """Write servers into the record as somebody might by hand."""
+    rig.opened.desk.registry.change(rig.room.id, servers=entries)
+    rig.opened.desk.servers.begin(rig.room.id)
+
+
+async def ready(page: McpPage, name: str) -> ServerCard:
+    """The card of a server, once it says that the server is ready."""
+    await until(lambda: name in page.cards and state(page.cards[name]).startswith("Ready"), f"{name} ready")
+    return page.cards[name]
+
+
+def state(card: ServerCard) -> str:
+    """What a card says of the state."""
+    return card._state.whole()
+
+
+def told(rig: Rig) -> list[str]:
+    """The names of the tools that the next request tells of."""
+    return [spec.name for spec in rig.talk.measure()[0].request.tools]
+
+
+async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """From a line of text to an answer in the chat, with the person asked in between."""
+    call = Stream(Call("mcp__box__echo", '{"word": "hello"}'))
+    async with ChatServer(in_turn(call, say("It echoes."))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        page = await shown(rig)
+        page.open_add()
+        page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
+        form = page.add_box.editing.form
+        form._name.setText("box")
+        press(page.add_box, "Test")
+        await until(lambda: "6 tools" in page.add_box.editing.line.text(), "the test")
+        assert record(rig) == ()
+        press(page.add_box, "Add and start")
+        card = await ready(page, "box")
+        assert page.add_box.isHidden()
+        (entry,) = record(rig)
+        assert (entry.env, entry.secret_env, entry.agreed) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
+        written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
+        assert "LEVEL" in written
+        assert "abcdef" not in written
+        assert "6 tools" in card._cost.text()
+
+        rig.opened.settings.dialog.close()
+        rig.typed("Echo hello")
+        asked = await rig.decide("once")
+        assert "box: echo" in asked.summary
+        await rig.turn_over()
+        assert rig.output("mcp__box__echo").text == '{"word": "hello"}'
+        assert "mcp__box__echo" in told(rig)
+
+
+async def test_switches_hold_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    """A tool and a server that are switched off are not told; the cost follows."""
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        kept(rig, raw(name="box"))
+        card = await ready(page, "box")
+        assert "mcp__box__bang" in told(rig)
+        card.open("tools")
+        card.tools.switched.emit(["bang", "hang"])
+        await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
+        assert record(rig)[0].off == ("bang", "hang")
+        assert "mcp__box__bang" not in told(rig)
+        card.switched.emit("box", False)
+        await until(lambda: state(card) == "Off", "off")
+        assert not [name for name in told(rig) if name.startswith("mcp__")]
+        card.switched.emit("box", True)
+        await ready(page, "box")
+        assert "mcp__box__echo" in told(rig)
+
+
+async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, tmp_path: Path) -> None:
+    """Nothing is started until the person has seen what it is; then it is kept as agreed to."""
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        swapped = msgspec.structs.replace(raw(name="box"), env={"EVIL": "1"})
+        kept(rig, swapped)
+        await until(lambda: "box" in page.cards, "the card")
+        card = page.cards["box"]
+        await until(lambda: "consent" in state(card), "the question")
+        assert rig.opened.desk.servers.entries(rig.room.id)[0].approved != swapped.fingerprint
+        assert not [name for name in told(rig) if name.startswith("mcp__")]
+        assert "EVIL=1" in card._exactly.text()
+        assert "The MCP server box waits for your consent." in rig.banners()
+        assert "mcp_raw.py" in card._exactly.text()
+        rig.opened.desk.registry.change(
+            rig.room.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
+        )
+        press(card, "Let it start")  # of what is shown, which is not what stands there by now
+        await until(lambda: "was changed meanwhile" in page.fault(), "the refusal")
+        assert not record(rig)[0].agreed
+        rig.opened.desk.registry.change(rig.room.id, servers=(swapped,))
+        await rig.opened.settings._mcp.show()
+        press(card, "Let it start")
+        await ready(page, "box")
+        assert record(rig)[0].agreed
+        assert "consent" not in rig.banners()
+
+
+async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_path: Path) -> None:
+    """Trust starts the servers, and taking it back ends them."""
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        trusting = rig.opened.shell.trusting
+        page = await shown(rig)
+        await trusting.keep(identity, trusted=False)
+        kept(rig, raw(name="box"))
+        await until(lambda: "box" in page.cards, "the card")
+        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "nothing runs")
+        await trusting.keep(identity, trusted=True)
+        await ready(page, "box")
+        await trusting.keep(identity, trusted=False)
+        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "ended")
+        assert rig.opened.desk.servers._hubs[identity].actor("box") is None
+
+
+async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_path: Path) -> None:
+    """The reason stands on the card; editing it mends it."""
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        kept(rig, raw("crash", name="box"))
+        await until(lambda: "box" in page.cards and state(page.cards["box"]).startswith("Failed"), "failed")
+        card = page.cards["box"]
+        assert "cannot find the database" in card._why.text()
+        assert "cannot find the database" in card.log.toPlainText()
+        card.open("edit")
+        card.editing.form._reach.setText("")
+        press(card.editing, "Save and start")
+        assert "reach" in card.editing.form.faults()
+        card.editing.form._reach.setText(LINE)
+        card.editing.form._name.setText("better")
+        press(card.editing, "Save and start")
+        await ready(page, "better")
+        assert [one.name for one in record(rig)] == ["better"]
+
+
+async def test_a_removed_server_can_be_brought_back_with_its_secret(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Undo brings it back where it stood, and it starts again."""
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        secret = raw(name="second", secret_env=("TOKEN",))
+        desk, identity = rig.opened.desk, rig.room.id
+        await desk.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
+        kept(rig, raw(name="first"), secret, raw(name="third"))
+        await ready(page, "second")
+        page.cards["second"].remove_requested.emit("second")
+        await until(lambda: list(page.cards) == ["first", "third"], "removed")
+        assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
+        press(page, "Undo")
+        await ready(page, "second")
+        assert list(page.cards) == ["first", "second", "third"]
+        assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
+
+
+async def test_what_cannot_be_read_is_said_where_it_is_typed(qapp: QApplication, tmp_path: Path) -> None:
+    """Half a block, a name that is taken; several servers at once."""
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {".mcp.json": '{"mcpServers": {"sly": {"command": "touch"}}}'})
+        page = await shown(rig)
+        assert page.cards == {}
+        page.open_add()
+        page.add_box.paste.setPlainText('{"mcpServers": ')
+        assert "no valid JSON" in page.add_box._fault.text()
+        two = msgspec.json.encode(
+            {name: {"command": sys.executable, "args": ["-S", str(HERE / "mcp_raw.py")]} for name in "ab"}
+        )
+        page.add_box.paste.setPlainText(two.decode())
+        press(page.add_box, "Add and start 2 servers")
+        await ready(page, "b")
+        page.open_add()
+        page.add_box.paste.setPlainText(LINE)
+        page.add_box.editing.form._name.setText("a")
+        press(page.add_box, "Add and start")
+        assert "already" in page.add_box.editing.form.faults()["name"]

@@ -1,0 +1,99 @@
+"""The agent's list in the real window: its cards, and the line above the composer while it works."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.chat.rows import ToolRow, source_text, spoken_name
+from helix_desktop.ui.chat.todo_sheet import TodoSheet
+from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+STEPS = ("Read it", "Write it", "Run it")
+
+
+def listed(done: int) -> Stream:
+    """A call that writes the list with so many items done."""
+    status = ["done" if at < done else "in_progress" if at == done else "pending" for at in range(len(STEPS))]
+    items = [{"content": words, "status": one} for words, one in zip(STEPS, status, strict=True)]
+    return Stream(Call("todo", json.dumps({"items": items}), id=f"t{done}"))
+
+
+def waits() -> Stream:
+    """A call that a person has to answer."""
+    return Stream(Call("run_command", '{"command": "true"}', id="w"))
+
+
+def sheet(rig: Rig, number: int) -> TodoSheet:
+    """The card of a list, by its number."""
+    board = rig.chat.view.board
+    index = board.model.index_of(rig.rows(ToolRow)[number].key)
+    assert index is not None
+    found = board.sheet(index)
+    assert isinstance(found, TodoSheet)
+    return found
+
+
+async def test_the_newest_list_is_open_and_stays_in_sight(qapp: QApplication, tmp_path: Path) -> None:
+    script = in_turn(listed(0), listed(1), waits(), listed(3), say("Done."))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        panel = rig.chat.todo
+        rig.typed("Do it")
+        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        await until(panel.isVisible, "the list above the composer")
+        assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
+        old, new = rig.rows(ToolRow)[:2]
+        assert (old.newest, new.newest) == (False, True)
+        assert [len(sheet(rig, number).texts) for number in (0, 1)] == [0, 3]
+        assert spoken_name(new) == "To do, 1 of 3 done"
+        assert source_text(new).splitlines()[1:] == list(STEPS)
+        await rig.decide("once")
+        await rig.turn_over()
+        assert not panel.isVisible()
+        assert [row.newest for row in rig.rows(ToolRow) if row.todo] == [False, False, True]
+
+
+async def test_a_list_opens_with_a_click_and_so_does_the_line(qapp: QApplication, tmp_path: Path) -> None:
+    script = in_turn(listed(0), listed(1), waits(), say("Done."))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("Do it")
+        await until(rig.chat.todo.isVisible, "the list above the composer")
+        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        board = rig.chat.view.board
+        placed = next(
+            one for one in board.flow.placed if one.row == board.model.index_of(rig.rows(ToolRow)[0].key)
+        )
+        point = QPointF(board.column.left + 40, placed.y + board.sheets.gap(placed.row) + 20).toPoint()
+        QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+        assert len(sheet(rig, 0).texts) == 3
+        closed = rig.chat.todo.height()
+        line = rig.chat.todo.childAt(60, 20)
+        assert line is not None
+        QTest.mouseClick(line, Qt.MouseButton.LeftButton)
+        await until(lambda: rig.chat.todo.height() > closed, "the whole list above the composer")
+        await rig.decide("once")
+        await rig.turn_over()
+
+
+async def test_a_list_that_was_refused_is_a_call_that_failed(qapp: QApplication, tmp_path: Path) -> None:
+    items = [{"content": "both", "status": "in_progress"}] * 2
+    script = in_turn(Stream(Call("todo", json.dumps({"items": items}))), say("Oh."))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.say("Do it")
+        board = rig.chat.view.board
+        index = board.model.index_of(rig.rows(ToolRow)[0].key)
+        assert index is not None
+        assert not isinstance(board.sheet(index), TodoSheet)

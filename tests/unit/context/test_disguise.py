@@ -1,0 +1,66 @@
+"""A text is recognised in whatever form machines have written it."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote, quote_plus, urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.disguise import LEAST_BYTES, forms
+from helix_desktop.context.errors import InputUnusable
+from helix_desktop.context.forgetting import Redaction, Wanted
+
+AT = 1_800_000_000_000
+SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=LEAST_BYTES, max_size=40).filter(
+    lambda text: len(text.strip()) >= LEAST_BYTES and "FORGOTTEN" not in text and text not in "[FORGOTTEN 20"
+)
+
+
+@given(SECRETS, st.binary(max_size=20), st.binary(max_size=20), st.booleans())
+def test_it_is_found_in_base64_wherever_it_stands_in_what_was_encoded(
+    secret: str, before: bytes, behind: bytes, safe: bool
+) -> None:
+    encode = urlsafe_b64encode if safe else b64encode
+    encoded = encode(before + secret.encode() + behind)
+    redaction = Redaction(Wanted(secret), AT)
+    assert redaction.stands_in(encoded)
+    left = redaction.data(encoded)
+    assert not any(form.encode() in left for form in forms(secret))
+
+
+@given(SECRETS)
+def test_it_is_found_in_addresses_and_in_json_and_in_json_of_json(secret: str) -> None:
+    redaction = Redaction(Wanted(secret), AT)
+    said = {"key": secret}
+    for text in (
+        quote(secret),
+        quote(secret, safe=""),
+        quote_plus(secret),
+        urlencode(said),
+        quote(secret, safe="").lower() if "%" in quote(secret, safe="") and secret.islower() else secret,
+        json.dumps(said),
+        json.dumps(said, ensure_ascii=False),
+        json.dumps({"arguments": json.dumps(said)}),
+    ):
+        assert redaction.text(text) != text
+        assert secret not in redaction.text(text)
+
+
+def test_a_standalone_encoding_goes_with_its_padding() -> None:
+    encoded = b64encode(b"sk-live-0123456789abcdef").decode()
+    other = b64encode(b"sk-live-0123456789abcde").decode()
+    assert other.endswith("=")
+    for secret, text in (("sk-live-0123456789abcdef", encoded), ("sk-live-0123456789abcde", other)):
+        redaction = Redaction(Wanted(secret), AT)
+        assert redaction.text(f"key: {text}.") == f"key: {redaction.mark}."
+
+
+def test_a_short_text_is_not_looked_for_in_base64_where_chance_would_find_it() -> None:
+    assert all(form in ("abcd",) for form in forms("abcd"))
+    assert len(forms("abcdefgh")) > 1
+    with pytest.raises(InputUnusable):
+        Redaction(Wanted("abc"), AT)

@@ -1,0 +1,38 @@
+"""What a card at work shows of an output that grows."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.ui.chat.live_strip import LINES, Live, clock_text
+
+
+def test_only_the_newest_lines_are_shown() -> None:
+    live = Live.of(5, "".join(f"line {number}\n" for number in range(50)))
+    assert live.lines == tuple(f"line {number}" for number in range(50 - LINES, 50))
+    assert live.began == 5
+
+
+@pytest.mark.parametrize(
+    ("tail", "lines"),
+    [
+        ("", ()),
+        ("\n\n", ()),
+        ("half", ("half",)),
+        ("a\r\nb\r\n", ("a", "b")),
+        ("a\x1b[31mred\x1b[0m\x07b\n", ("aredb",)),
+        ("10 %\r20 %\r", ("20 %",)),
+        ("10 %\r20 %\r30 %", ("30 %",)),
+    ],
+)
+def test_lines_are_made_fit_to_be_shown(tail: str, lines: tuple[str, ...]) -> None:
+    assert Live.of(0, tail).lines == lines
+
+
+def test_a_line_without_end_is_cut() -> None:
+    assert len(Live.of(0, "x" * 100_000).lines[0]) == 400
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(-3, "0:00"), (7, "0:07"), (760, "12:40"), (3760, "1:02:40")])
+def test_a_clock_reads_like_one(seconds: int, text: str) -> None:
+    assert clock_text(seconds) == text
