@@ -184,6 +184,7 @@ class ChatPresenter:
             ApprovalRow(
                 *(key, ask.call_id, ask.tool, ask.summary, ask.detail, offers),
                 *(ask.kind, ask.confined, ask.because),
+                asker=ask.asker,
             )
         )
         _number_asks(self._model)
