@@ -53,38 +53,53 @@ class ToolRunner:
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
         held: list[Waiting] = []
+        known = [asyncio.Event() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
-                for call in calls:
-                    group.create_task(self._answer(call, held), name=f"tool {call.name}")
+                for place, call in enumerate(calls):
+                    work = self._answer(call, held, known[: place + 1])
+                    group.create_task(work, name=f"tool {call.name}")
         except BaseExceptionGroup as failed:
             raise failed.exceptions[0] from failed
         await self._gate.settle(held)
 
-    async def _answer(self, call: ToolCall, held: list[Waiting]) -> None:
-        try:
-            ask = await self._tools.approval(call)
-        except HelixError as error:
-            await self._record(call, _failed(error), self._clock(), held)
-            return
-        except Exception as error:
-            log.warning("asking about tool %s failed unexpectedly", call.name, exc_info=True)
-            await self._record(call, _crashed(call, error), self._clock(), held)
+    async def _answer(self, call: ToolCall, held: list[Waiting], known: Sequence[asyncio.Event]) -> None:
+        """`known` tells, of this call at last and of those before it, that what is asked is on screen."""
+        ask = await self._question(call)
+        if not isinstance(ask, ApprovalAsk):
+            known[-1].set()
+        if isinstance(ask, ToolResult):
+            await self._record(call, ask, self._clock(), held)
             return
         if ask is None:
             await self._run(call, held)
             return
-        answered = await self._approved(ask)
+        for former in known[:-1]:
+            await former.wait()
+        answered = await self._approved(ask, known[-1])
         if answered.decision == "deny":
             await self._deny(call, answered.told)
             return
         async with self._one_by_one:
             await self._run(call, held)
 
-    async def _approved(self, ask: ApprovalAsk) -> Answered:
-        answered = await self._approvals.decide(
-            self._session.id, ask, lambda question: self._session.publish(CallWaiting(question))
-        )
+    async def _question(self, call: ToolCall) -> ApprovalAsk | ToolResult | None:
+        """What has to be asked about a call; its result when it is refused before that."""
+        try:
+            return await self._tools.approval(call)
+        except HelixError as error:
+            return _failed(error)
+        except Exception as error:
+            log.warning("asking about tool %s failed unexpectedly", call.name, exc_info=True)
+            return _crashed(call, error)
+
+    async def _approved(self, ask: ApprovalAsk, known: asyncio.Event) -> Answered:
+        def asked(question: ApprovalAsk) -> None:
+            self._session.publish(CallWaiting(question))
+            known.set()
+
+        answered = await self._approvals.decide(self._session.id, ask, asked)
+        known.set()
         saved = await self._kept(answered.saved)
         await self._session.record(
             ApprovalGiven(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+from helix_desktop.app.fetching import WebFetcher, resolve
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.grants import Grants
+from helix_desktop.tools.reach import Reach
+from helix_desktop.tools.sandbox import Cell, Kind, holds, told
 from helix_desktop.tools.sandboxes import Sandboxes
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.registry import Registry
@@ -28,9 +32,24 @@ class Tooling:
             resources_dir() / "prompts" / "tools",
             self._count,
             protected=(data.settings_file, data.workspaces_dir, data.logs_dir),
-            sandboxes=self.sandboxes,
-            granted=lambda: self.granted(identity),
+            reach=Reach(self.sandboxes, lambda: self.granted(identity), (WebFetcher(), resolve)),
         )
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        kind, cell = await self._walls(identity)
+        return holds(kind, cell, self.granted(identity).network)
+
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        kind, cell = await self._walls(identity)
+        return told(kind, self.granted(identity).network, cell.holds_home), kind != "none"
+
+    async def _walls(self, identity: str) -> tuple[Kind, Cell]:
+        root = await asyncio.to_thread(Path(self._registry.get(identity).path).resolve)
+        cell = await asyncio.to_thread(self.sandboxes.cell, root, root)
+        kind = (await self.sandboxes.best()).kind if self.granted(identity).sandbox else "none"
+        return kind, cell
 
     def granted(self, identity: str) -> Grants:
         """What holds in a workspace now."""

@@ -27,8 +27,8 @@ USAGE_GRACE_S = 5.0
 END_GRACE_S = 0.2
 """Seconds to wait for the stream's end after its end marker: a connection read to its end is used again."""
 
-STALL_S = 600.0
-"""Seconds in which something of an answer has to come: as long as the most patient server queues a request.
+STALL_S = 1_200.0
+"""Seconds in which something of an answer has to come: twice what the most patient server (DeepSeek) takes.
 
 Silence has a limit of its own (`http.Timeouts`); this one is for servers that only keep the line open.
 """

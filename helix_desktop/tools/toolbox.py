@@ -6,21 +6,23 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from helix_desktop.context.message import ToolSpec
 from helix_desktop.tools.box import Box, Slot
 from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.cache_box import cache_slots
 from helix_desktop.tools.edit import EditFile, MultiEdit, MultiEditArguments, WriteFile, WriteFileArguments
 from helix_desktop.tools.environment import clean
+from helix_desktop.tools.fetch import NAME as FETCH
+from helix_desktop.tools.fetch import FetchUrl, FetchUrlArguments
 from helix_desktop.tools.files import ListDirectory, ListDirectoryArguments, ReadFile, ReadFileArguments
 from helix_desktop.tools.find import FindFiles, FindFilesArguments
-from helix_desktop.tools.grants import Granted, Grants
 from helix_desktop.tools.jail import Jail
 from helix_desktop.tools.jail_paths import PathJail
 from helix_desktop.tools.jail_posix import DescriptorJail
 from helix_desktop.tools.paths import startup_files
+from helix_desktop.tools.reach import Reach
 from helix_desktop.tools.replace import Edit
 from helix_desktop.tools.ripgrep import Ripgrep, find_ripgrep
-from helix_desktop.tools.sandboxes import Sandboxes, no_sandboxes
 from helix_desktop.tools.scratch import Scratch
 from helix_desktop.tools.search import SearchText, SearchTextArguments
 from helix_desktop.tools.shell import Ground, RunCommand, RunCommandArguments
@@ -33,7 +35,7 @@ class Toolbox(Box):
     `descriptions` holds one Markdown file per tool; `count` counts tokens of texts; `protected` paths are
     neither read nor written (the program's own data). Files that the system obeys unasked, such as
     `.git/hooks`, are never written. `environ` (the process's own by default) is what commands inherit,
-    cleaned of secrets; `sandboxes` (none by default) hold them back, `granted` says what holds now.
+    cleaned of secrets; `reach` says what holds them back (nothing by default) and what fetches pages.
     """
 
     def __init__(
@@ -44,12 +46,12 @@ class Toolbox(Box):
         count: Count,
         protected: tuple[Path, ...] = (),
         environ: Mapping[str, str] | None = None,
-        sandboxes: Sandboxes | None = None,
-        granted: Granted = Grants,
+        reach: Reach | None = None,
     ) -> None:
+        reach = reach or Reach()
         environment = clean(os.environ if environ is None else environ)
         jail = open_jail(root, protected)
-        ground = Ground(root.resolve(), jail, sandboxes or no_sandboxes(), granted, Scratch())
+        ground = Ground(root.resolve(), jail, reach.sandboxes, reach.granted, Scratch())
         ripgrep = Ripgrep(find_ripgrep(), environment)
         slots = (
             Slot("read_file", ReadFileArguments, ReadFile(jail)),
@@ -61,8 +63,16 @@ class Toolbox(Box):
             Slot("multi_edit", MultiEditArguments, MultiEdit(jail)),
             Slot("run_command", RunCommandArguments, RunCommand(ground, environment)),
             Slot("todo", TodoArguments, Todo()),
+            *((Slot(FETCH, FetchUrlArguments, FetchUrl(*reach.web, reach.granted)),) if reach.web else ()),
         )
+        self._granted = reach.granted
         super().__init__((*slots, *cache_slots(store, count, ripgrep)), descriptions)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them, always in the same order; no fetching where that is off."""
+        fetch = self._granted().fetch
+        return tuple(spec for spec in super().specs if fetch or spec.name != FETCH)
 
 
 def open_jail(root: Path, protected: tuple[Path, ...] = ()) -> Jail:

@@ -52,8 +52,8 @@ class Modes(QObject):
         self._intents.start(self._set(mode), "mode")
 
     async def _set(self, mode: Mode) -> None:
-        talk = self._work.conversation
-        if talk is None:
+        talk, room = self._work.conversation, self._work.room
+        if talk is None or room is None:
             return
         try:
             await talk.set_mode(mode)
@@ -61,12 +61,12 @@ class Modes(QObject):
             self.show()
         self._work.screens.chat.view.announce(self._window.top_bar.mode.accessibleName())
         self._window.banners.remove(_NO_SANDBOX)
-        if mode == "auto" and not await self._desk.sandbox():
+        if mode == "auto" and not await self._desk.confines(room.id):
             self._window.banners.show_banner(
                 Banner(
                     _NO_SANDBOX,
                     "info",
                     "Commands are asked about in mode auto, too.",
-                    "This system has no sandbox in which they could run by themselves. Edits of files do.",
+                    "Here they cannot be kept in the workspace and off the network. Edits run unasked.",
                 )
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.tidying import tidy
@@ -24,6 +24,7 @@ from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.modes import Modes
+from helix_desktop.ui.notifying import Notifying, Tray
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.rewriting import Rewriting
@@ -55,6 +56,10 @@ class Shell(QObject):
             lambda session, seq: intents.start(self.show_handover(session, seq), "show handover")
         )
         Modes(window, self.work, intents, desk)
+        tray = Tray(window)
+        self.notifying = Notifying(window, desk, tray)
+        tray.clicked.connect(self.notifying.clicked)
+        self.notifying.wanted.connect(lambda *where: intents.start(self._go(*where), "go there"))
         self.trusting = Trusting(window, self.work, intents, desk, self._trust_changed)
         self._sidebar = SidebarPresenter(window)
         self.active = ""
@@ -149,9 +154,10 @@ class Shell(QObject):
         if self.active != identity:
             return
         if identity not in self._heard:
-            self._heard[identity] = room.listen(self._hear)
+            self._heard[identity] = room.listen(lambda session, update: self._hear(room, session, update))
             await watch(room.store, self._window.banners)
             self._desk.servers.begin(identity)
+            self._intents.start(self._desk.endpoints.begin(identity), f"share cache {identity}")
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)
@@ -177,7 +183,8 @@ class Shell(QObject):
             self._window.banners.show_banner(Banner(_CLOSED, "error", error.what, error.why, error.fix))
         await self.refresh()
 
-    def _hear(self, session: str, update: Update) -> None:
+    def _hear(self, room: Room, session: str, update: Update) -> None:
+        self.notifying.hear(room, session, update)
         if not isinstance(update, Arriving) and not self._soon.isActive():
             self._soon.start()
 
@@ -211,6 +218,19 @@ class Shell(QObject):
         room = self._desk.rooms.get(self.active)
         if room is not None:
             await self._show(room, session)
+
+    async def _go(self, workspace: str, session: str) -> None:
+        """Show a session, of whichever workspace, and bring the window in front."""
+        window = self._window
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        if self.active != workspace:
+            await self.open_workspace(workspace)
+        if self.active == workspace:
+            await self.open_session(session)
+            window.show_page("chat")
 
     async def show_handover(self, session: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""

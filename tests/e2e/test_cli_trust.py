@@ -12,7 +12,7 @@ from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.cli_rig import Cli
 
 WRITE = Stream(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
-RUN = Stream(Call("run_command", '{"command": "touch ran.txt"}', id="r"))
+RUN = Stream(Call("run_command", '{"command": "touch ran.txt", "network": true}', id="r"))
 
 
 @pytest.fixture

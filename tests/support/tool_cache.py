@@ -15,6 +15,7 @@ from helix_desktop.context.message import ToolCall
 from helix_desktop.context.sighting import look
 from helix_desktop.context.words import words_of
 from helix_desktop.tools.cache import Cache
+from helix_desktop.tools.reach import Reach
 from helix_desktop.tools.toolbox import Toolbox
 
 DESCRIPTIONS = Path(__file__).parents[2] / "resources" / "prompts" / "tools"
@@ -93,7 +94,9 @@ async def count_quarters(texts: Sequence[str]) -> list[int]:
 
 
 def make_toolbox(root: Path, cache: Cache | None = None, **more: Any) -> Toolbox:
-    """The real tools on a folder, with the shipped descriptions."""
+    """The real tools on a folder, with the shipped descriptions; what Reach takes may be given too."""
+    far = {name: more.pop(name) for name in ("sandboxes", "granted", "web") if name in more}
+    more |= {"reach": Reach(**far)} if far else {}
     return Toolbox(root, cache or MemoryCache(), DESCRIPTIONS, count_quarters, **more)
 
 

@@ -182,9 +182,9 @@ class ApprovalSheet(Sheet):
         if row.place:
             chips.append((row.place, ChipStyle(theme.muted, theme.raised, theme.border)))
         if row.confined:
-            chips.append(("In the sandbox", ChipStyle(theme.ok, theme.ok_soft, "", "shield-check")))
+            chips.append(("Confined", ChipStyle(theme.ok, theme.ok_soft, "", "shield-check")))
         elif row.kind == "command":
-            chips.append(("Not in a sandbox", ChipStyle(theme.warn, theme.warn_soft, "", "shield-alert")))
+            chips.append(("Not confined", ChipStyle(theme.warn, theme.warn_soft, "", "shield-alert")))
         return chips
 
     def _paint_mark(self, painter: QPainter, mark: QRectF, chosen: bool) -> None:

@@ -218,7 +218,7 @@ def spoken_name(row: Row) -> str:
             called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
             return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
-            sandbox = ", in the sandbox" if row.confined else ""
+            sandbox = ", confined" if row.confined else ""
             return f"Approval needed{sandbox}: {row.summary}"
         case DividerRow():
             return f"Divider: {row.text}"

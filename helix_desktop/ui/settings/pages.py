@@ -32,6 +32,7 @@ class AppearancePage(QWidget):
     mode_chosen = Signal(str)
     text_px_chosen = Signal(int)
     enter_sends_chosen = Signal(bool)
+    notify_chosen = Signal(bool)
 
     def __init__(self) -> None:
         """Start with the defaults."""
@@ -59,18 +60,25 @@ class AppearancePage(QWidget):
         self._size.activated.connect(lambda _: self.text_px_chosen.emit(self._size.currentData()))
         self._enter = Switch("Enter sends, Shift+Enter begins a new line", on=True)
         self._enter.toggled.connect(self.enter_sends_chosen)
+        self.notify = Switch("Tell me when the agent waits for me, or a long turn ends", on=True)
+        self.notify.toggled.connect(self.notify_chosen)
         note = "When off, Ctrl+Enter sends."
         body = column(
             Field("Theme", holder),
             Field("Text size", self._size),
             Field("Sending", self._enter, note=note),
+            Field("Notifications", self.notify, note="Only while this window is behind others."),
             gap=14,
         )
         whole, _ = page("Appearance", "", body)
         self.setLayout(column(whole))
 
-    def show_appearance(self, mode: str, text_px: int, enter_sends: bool) -> None:
+    def show_appearance(self, mode: str, text_px: int, enter_sends: bool, notify: bool = True) -> None:
         """Show what is in force."""
+        self.notify.blockSignals(True)
+        self.notify.setChecked(notify)
+        self.notify.blockSignals(False)
+        self.notify.update()
         self._modes[mode].setChecked(True)
         self._size.setCurrentIndex(max(0, self._size.findData(text_px)))
         self._enter.blockSignals(True)

@@ -21,6 +21,7 @@ from helix_desktop.ui.settings.rows import PermissionRow
 from helix_desktop.ui.shell import Shell
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import retint
+from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import SavedRules
 
 
@@ -44,11 +45,13 @@ class PermissionsPresenter(QObject):
         page.revoke_requested.connect(self._revoke)
         page.undo_requested.connect(self._undo)
         page.form.written.connect(self._write)
+        page.reach.changed.connect(lambda name, on: intents.start(self._grant(name, on), "grant"))
         page.trust_requested.connect(lambda wanted: intents.start(self._trust(wanted), "trust"))
 
     async def show(self) -> None:
         """Show the page as things are now; what takes counting comes a moment later."""
         self._show({})
+        await self._show_reach()
         room = self._desk.rooms.get(self._shell.active)
         if room is not None and self._shown:
             try:
@@ -117,6 +120,20 @@ class PermissionsPresenter(QObject):
     async def _save(self, rule: Rule) -> None:
         await self._rules().add(rule)
         await self.show()
+
+    async def _show_reach(self) -> None:
+        identity = self._shell.active
+        if identity not in self._desk.rooms:
+            return
+        said, held = await self._desk.walls(identity)
+        if identity == self._shell.active:
+            record = self._desk.registry.get(identity)
+            on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
+            self._page.reach.show_reach(on, said, held)
+
+    async def _grant(self, name: Grant, on: bool) -> None:
+        await self._desk.grant(self._shell.active, name, on)
+        await self._show_reach()
 
     async def _trust(self, wanted: bool) -> None:
         identity = self._shell.active

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.context.tool import Effect, RuleKind
+from helix_desktop.ui.chat.plain import reveal
 from helix_desktop.ui.settings.form import page
+from helix_desktop.ui.settings.reach_group import ReachGroup
 from helix_desktop.ui.settings.rows import PermissionRow
 from helix_desktop.ui.widgets import (
     Badge,
@@ -37,6 +40,8 @@ _ICONS: dict[Effect, tuple[str, str]] = {
     "ask": ("shield-question-mark", "accent_text"),
     "deny": ("shield-alert", "error"),
 }
+_MOST_SIGNS = 320  # of a rule that are shown
+_BREAKS = re.compile(r"(\S{24})(?=\S)")
 _STRICTEST = (
     "The strictest rule wins: never, before always ask, before allow. A rule that allows commands by their "
     "first words holds in the sandbox only."
@@ -66,9 +71,9 @@ class RuleForm(QWidget):
         self.kind.currentIndexChanged.connect(self._hint)
         self._wrong = label("", "error", wrap=True)
         self._wrong.hide()
-        line = row(self.effect, self.kind, self.words, self.add)
-        line.setStretch(2, 1)
-        self.setLayout(column(line, self._wrong, gap=4))
+        line = row(self.words, self.add)
+        line.setStretch(0, 1)
+        self.setLayout(column(row(self.effect, self.kind, None), line, self._wrong, gap=6))
         self._hint()
 
     def refuse(self, why: str) -> None:
@@ -98,8 +103,9 @@ class PermissionsPage(QWidget):
         self.form = RuleForm()
         self._undo = self._undo_line()
         self._trust = QVBoxLayout()
+        self.reach = ReachGroup()
         body = column(
-            self._trust, 6, self._undo, self._rules, 10,
+            self._trust, 6, self.reach, 14, label("Rules", "strong"), self._undo, self._rules, 10,
             label("Write a rule", "strong"), self.form, label(_STRICTEST, "note", wrap=True), gap=8,
         )  # fmt: skip
         whole, self._lead = page("Permissions", " ", body)
@@ -122,7 +128,7 @@ class PermissionsPage(QWidget):
         said = "You trust this folder" if trusted else "You have not trusted this folder: nothing runs in it"
         change = PushButton("Take trust back" if trusted else "Trust…", "danger" if trusted else "primary")
         change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
-        words = column(label(said), label(path, "faint", wrap=True), gap=3)
+        words = column(label(said, wrap=True), label(path, "faint", wrap=True), gap=3)
         parts = row(IconLabel(icon, px=18, ink=ink), words, change, margins=(14, 10, 10, 10), gap=12)
         parts.setStretch(1, 1)
         self._trust.addWidget(card(parts))
@@ -149,10 +155,22 @@ class PermissionsPage(QWidget):
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         icon, ink = _ICONS[rule.effect]
         about = " · ".join(part for part in (rule.saved, rule.used) if part)
-        words = column(label(rule.rule, "mono", wrap=True), label(about, "faint", wrap=True), gap=3)
+        words = column(_sentence(rule.rule), label(about, "faint", wrap=True), gap=3)
         parts = row(IconLabel(icon, px=18, ink=ink), words, margins=(14, 10, 10, 10), gap=12)
         parts.setStretch(1, 1)
         if rule.session:
             parts.addWidget(Badge("This session", "accent"))
         parts.addWidget(revoke)
         return card(parts)
+
+
+def _sentence(rule: str) -> QLabel:
+    """A rule as it is, with its hidden signs in sight; a very long one by its ends, whole in the tooltip."""
+    shown = reveal(rule)
+    cut = len(shown) > _MOST_SIGNS
+    ends = f"{shown[: _MOST_SIGNS // 2]} … {shown[-_MOST_SIGNS // 2 :]}" if cut else shown
+    # A word longer than the page would widen it: let it break anywhere.
+    whole = label(_BREAKS.sub("\\1\u200b", ends), "mono", wrap=True)
+    whole.setToolTip(shown if cut else "")
+    whole.setAccessibleName(shown)
+    return whole

@@ -131,7 +131,8 @@ async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path
         asked = await rig.decide("never")
         await rig.turn_over()
         (rule,) = rig.opened.desk.registry.get(rig.room.id).rules
-        assert (rule.effect, rule.text) == ("deny", f"Never: r{asked.rule[1:]}")
+        assert (rule.effect, rule.text) == ("deny", "Never: run: echo done > made.txt")
+        assert asked.rule.startswith("Run: echo done > made.txt")
         await rig.say("Again")
         assert [one.rule for one in rig.facts(ApprovalGiven)] == ["", rule.text]
         assert not (tmp_path / "project" / "made.txt").exists()
@@ -148,11 +149,11 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
     async with ChatServer(wants_to_run) as server, opened_window(qapp, tmp_path) as rig:
         await _asked(rig, server)
         rig.typed("Go")
-        await rig.decide("always")
+        sentence = (await rig.decide("always")).rule
+        assert sentence.startswith("Run: echo done > made.txt")
         await rig.turn_over()
         for _ in range(2):
             await rig.say("Again")
-        sentence = "Run: echo done > made.txt"
         page = rig.opened.settings.dialog.permissions
         await rig.opened.settings.show("permissions")
         await until(lambda: "used 2 times, last " in said_on(page), "the uses")
@@ -250,3 +251,15 @@ async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Pa
         await rig.turn_over()
         assert not rig.rows(ApprovalRow)
         assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]
+
+
+async def test_what_commands_may_reach_is_switched_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = rig.opened.settings.dialog.permissions
+        await rig.opened.settings.show("permissions")
+        page.reach.switches["sandbox"].click()
+        await until(lambda: not rig.opened.desk.registry.get(rig.room.id).sandbox, "no sandbox")
+        await until(lambda: not page.reach.switches["network"].isEnabled(), "nothing to let through")
+        assert not await rig.opened.desk.confines(rig.room.id)
+        rig.opened.settings.dialog.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from asyncio import TaskGroup
 from typing import Any
 
@@ -11,9 +12,10 @@ from helix_desktop.agent.approval import DENIED
 from helix_desktop.agent.update import CallWaiting, Trouble
 from helix_desktop.context.errors import InputUnusable, WorkspaceUntrusted
 from helix_desktop.context.event import ApprovalGiven, ModeChanged, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.message import ToolCall
 from helix_desktop.context.mode import REFUSED_IN_PLAN
-from helix_desktop.context.tool import Reply, Rule
-from tests.support.agent_rig import Rig
+from helix_desktop.context.tool import ApprovalAsk, Reply, Rule
+from tests.support.agent_rig import Rig, ToldTools
 from tests.support.scripted_model import ScriptedModel, answers_of, called, in_turn, said
 from tests.support.subagent_rig import PARENT, Family
 
@@ -198,6 +200,23 @@ async def test_the_model_is_told_of_a_mode_once() -> None:
     await rig.sound()
 
 
+async def test_a_message_that_steers_tells_of_a_change_too() -> None:
+    """Changed in the middle of a turn, the mode is told by the first of what steers it, and not again."""
+    rig = rig_of((PUSH,), ({"kind": "other"},))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await waiting(rig, "s00")
+    await talk.send("Plan it first.", steer=True)
+    await talk.send("Please.", steer=True)
+    await talk.set_mode("plan")
+    await rig.idle()
+    assert [one.note[:12] for one in rig.events(UserSpoke)] == ["", "[Mode: plan]", ""]
+    assert rig.model.requests[1].messages[-2].text.endswith("\n\nPlan it first.")
+    await talk.run("And now?")
+    assert rig.events(UserSpoke)[-1].note == ""
+    await rig.sound()
+
+
 async def test_the_mode_is_kept_with_the_session() -> None:
     rig = Rig(ScriptedModel(lambda _: said("Yes.")))
     talk = await rig.begin()
@@ -312,3 +331,30 @@ async def test_nothing_leaves_an_untrusted_folder() -> None:
     assert rig.events(ToolAnswered)[0].text.startswith("This folder is not trusted yet.")
     (ended,) = rig.events(TurnEnded)
     assert (ended.how, ended.what) == ("failed", "This folder is not trusted yet.")
+
+
+class SlowFirst(ToldTools):
+    """Tools that take longer to say what is to be asked about the first call of a step."""
+
+    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+        """The same, the first one later."""
+        for _ in range(20 if call.id.endswith("0") else 0):
+            await asyncio.sleep(0)
+        return await super().approval(call)
+
+
+async def test_questions_come_in_the_order_of_their_calls() -> None:
+    """However long it takes to say what is asked; a call that is refused, or free, holds nobody up."""
+    step = called(("ask", PUSH), ("say", {}), ("forbidden", {}), ("ask", MAKE), ("ask", EDIT))
+    rig = Rig(ScriptedModel(in_turn(step, said("Done."))), tools=SlowFirst())
+    await rig.rules.add(Rule("ask", "make test"))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await rig.when(lambda: rig.tools.ran == ["c1"])
+    assert talk.asks == []
+    await waiting(rig, "c0", "c4")
+    for call in ("c0", "c4"):
+        talk.decide(call, "deny")
+    await rig.idle()
+    assert rig.tools.ran == ["c1", "c3"]
+    await rig.sound()

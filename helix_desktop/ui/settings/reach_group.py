@@ -1,0 +1,57 @@
+"""How far a workspace's agent reaches: whether commands are sandboxed, the network, web pages."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.widgets import IconLabel, Switch, column, label, row
+
+_SWITCHES = (
+    (
+        "sandbox",
+        "Run commands in a sandbox",
+        "They write only in the workspace and cannot read keys or passwords.",
+    ),
+    ("network", "Let commands use the network", "Otherwise the agent asks for each command that needs it."),
+    (
+        "fetch",
+        "Let the agent fetch web pages",
+        "It asks for each host; machines of your own network are never asked.",
+    ),
+)
+
+
+class ReachGroup(QWidget):
+    """Three switches, and a sentence that says what holds commands back now."""
+
+    changed = Signal(str, bool)
+    """Which of `sandbox`, `network` and `fetch` is to be on or off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.switches: dict[str, Switch] = {}
+        self._shield = IconLabel("shield-check", px=18, ink="ok")
+        self._said = label("", "muted", wrap=True)
+        sentence = row(self._shield, self._said, gap=10)
+        sentence.setStretch(1, 1)
+        body = column(label("How far the agent reaches", "strong"), sentence, gap=8)
+        for name, words, note in _SWITCHES:
+            switch = Switch(words)
+            switch.toggled.connect(lambda on, name=name: self.changed.emit(name, on))
+            self.switches[name] = switch
+            below = label(note, "faint", wrap=True)
+            below.setContentsMargins(46, 0, 0, 0)
+            body.addLayout(column(switch, below, gap=1))
+        self.setLayout(body)
+
+    def show_reach(self, on: dict[str, bool], said: str, held: bool) -> None:
+        """Show which are on, and what that comes to; `held`: something holds commands back."""
+        for name, switch in self.switches.items():
+            switch.blockSignals(True)
+            switch.setChecked(on[name])
+            switch.blockSignals(False)
+            switch.update()
+        self.switches["network"].setEnabled(on["sandbox"] and held)
+        self._said.setText(said)
+        self._shield.show_icon(*(("shield-check", "ok") if held else ("shield-alert", "warn")))

@@ -1,0 +1,138 @@
+"""A person who looks elsewhere is told that a question waits, or that a long turn has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.ui.chat.rows import ApprovalRow
+from helix_desktop.ui.notifying import LONG_TURN_S, Notifying
+from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class Messages:
+    """Messages as the system would show them."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[str, str]] = []
+        self.withdrawn = 0
+
+    def show(self, title: str, text: str) -> None:
+        """Keep it."""
+        self.shown.append((title, text))
+
+    def withdraw(self) -> None:
+        """Count it."""
+        self.withdrawn += 1
+
+
+class Watch:
+    """Seconds that only a test moves on."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+def asks(request: dict[str, object]) -> Reply:
+    """A model that runs one command for each message, then says so."""
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    if messages[-1]["role"] == "user":
+        return Stream(Call("run_command", '{"command": "true"}', id=f"call{len(messages)}"))
+    return say("Ended.")
+
+
+def listening(rig: Rig, watch: Watch | None = None) -> tuple[Notifying, Messages]:
+    """What is told of the workspace on screen, besides what the window tells itself."""
+    messages = Messages()
+    notifying = Notifying(rig.window, rig.opened.desk, messages, watch or Watch())
+    room = rig.room
+    room.listen(lambda session, update: notifying.hear(room, session, update))
+    return notifying, messages
+
+
+async def another_in_front(rig: Rig) -> QWidget:
+    """Another window in front of ours."""
+    other = QWidget()
+    other.show()
+    other.activateWindow()
+    await until(lambda: not rig.window.isActiveWindow(), "another window in front")
+    return other
+
+
+async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(asks) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        first, session = rig.room.id, rig.talk.session.id
+        notifying, messages = listening(rig)
+        notifying.wanted.connect(rig.opened.shell.notifying.wanted)
+        rig.typed("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        assert messages.shown == [], "the person looks at it"
+        await rig.decide("deny")
+        await rig.turn_over()
+
+        talk = rig.talk
+        await rig.open_folder("elsewhere")
+        other = await another_in_front(rig)
+        await talk.send("Again")
+        await until(lambda: messages.shown, "the message")
+        assert messages.shown == [
+            ("The agent waits for your approval · project", "Run a command in the workspace")
+        ]
+        notifying.clicked()
+        await until(lambda: rig.room.id == first and rig.talk.session.id == session, "the session")
+        await until(rig.window.isActiveWindow, "the window in front")
+        assert messages.withdrawn
+        other.close()
+        other.deleteLater()
+        await rig.decide("deny")
+        await rig.turn_over()
+
+
+async def test_a_long_turn_is_told_at_its_end_and_a_short_one_is_not(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(lambda _: say("Done.")) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        watch = Watch()
+        notifying, messages = listening(rig, watch)
+        other = await another_in_front(rig)
+        rig.room.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
+        await rig.talk.run("Short")
+        assert messages.shown == []
+        await rig.talk.rename("The long one")
+        rig.room.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
+        await rig.talk.run("Long")
+        assert messages.shown == [("The agent is done · project", "The long one")]
+        desk = rig.opened.desk
+        await desk.save_settings(msgspec.structs.replace(desk.settings, notify=False))
+        await rig.talk.run("Long again")
+        assert len(messages.shown) == 1, "it is switched off"
+        other.close()
+        other.deleteLater()
+        assert notifying.parent() is rig.window
+
+
+async def test_the_switch_is_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.opened.settings.show("appearance")
+        page = rig.opened.settings.dialog.appearance
+        assert page.notify.isChecked()
+        page.notify.click()
+        await until(lambda: not rig.opened.desk.settings.notify, "it is off")
+        rig.opened.settings.dialog.close()
+    async with opened_window(qapp, tmp_path) as rig:
+        assert not rig.opened.desk.settings.notify

@@ -1,0 +1,85 @@
+"""Pages as text: what a reader sees, whatever is broken in them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.tools.page_text import text_of
+
+PAGE = """<!doctype html><html><head><title>The  tide</title><style>p { color: red }</style>
+<script>alert("no")</script></head><body><nav><a href="/">Home</a></nav>
+<h1>High &amp; low</h1><p>Water   rises
+twice <b>a day</b>.<br>See <a href="https://example.org/x">more</a>.</p>
+<ul><li>one<ul><li>inner</li></ul></li><li>two</li></ul><ol><li>first<li>second</ol>
+<pre>a  =  1
+  b</pre><table><tr><th>at</th><th>m</th></tr><tr><td>03:12</td><td>4.1</td></tr></table>
+<img src="t.png" alt="A gauge"><noscript>never</noscript></body></html>"""
+
+TEXT = """The tide
+
+Home (/)
+
+# High & low
+
+Water rises twice a day.
+See more (https://example.org/x).
+
+- one
+
+  - inner
+
+- two
+
+1. first
+2. second
+
+```
+a  =  1
+  b
+```
+
+at | m
+03:12 | 4.1
+
+[image: A gauge]
+"""
+
+
+def test_a_page_reads_like_one() -> None:
+    assert text_of(PAGE) == TEXT
+
+
+@pytest.mark.parametrize("tag", ["script", "style", "template", "svg", "noscript", "iframe"])
+def test_what_nobody_sees_is_left_out(tag: str) -> None:
+    assert "secret" not in text_of(f"<p>seen</p><{tag}>secret</{tag}><p>too</p>")
+
+
+@given(st.text(alphabet="<>/abhlipre \n&;\"'=-!", max_size=400))
+def test_nothing_breaks_it(html: str) -> None:
+    assert text_of(html).endswith("\n")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<div>", "<ul><li>", "<a href='", "</p>", "<!--", "&amp", "<b ", '<a x="', '<a x=">', "<style>", "<"],
+)
+def test_very_deep_and_unclosed_pages_take_little_time(piece: str) -> None:
+    began = time.process_time()
+    text_of(piece * 50_000)
+    assert time.process_time() - began < 20  # some 0.3 s; a quadratic reader takes an hour
+
+
+def test_brackets_inside_quotes_belong_to_the_tag() -> None:
+    html = '<p class="[&>svg]:a" title="1 > 0">seen</p><a href="/x?a=1&amp;b=2" data-x="<b>">go</a>'
+    assert text_of(html) == "seen\n\ngo (/x?a=1&b=2)\n"
+
+
+def test_signs_that_only_look_like_tags_are_words() -> None:
+    assert (
+        text_of("a < b and 3 <4 but <b>c</b> <!doctype html> <?php x ?>&lt;i&gt;")
+        == "a < b and 3 <4 but c <i>\n"
+    )
