@@ -139,8 +139,8 @@ def test_words_for_a_request_that_is_too_large(status: int, message: str) -> Non
             8192,
         ),
         (
-            "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens (8000 in the "
-            "messages, 1100 in the completion). Please reduce the length of the messages.",
+            "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens (8000 in "
+            "the messages, 1100 in the completion). Please reduce the length of the messages.",
             9100,
             8192,
         ),
