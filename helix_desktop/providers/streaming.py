@@ -121,7 +121,8 @@ class StreamedModel:
                 if event.data.strip() == _DONE:
                     assembly.done = True
                 elif not assembly.done:
-                    for arrival in assembly.add(self._object(event.data, halves, event.name)):
+                    piece = self._piece(event, halves, assembly)
+                    for arrival in assembly.add(piece) if piece is not None else ():
                         yield arrival
 
     async def _events(self, reply: HttpReply, assembly: Assembly) -> AsyncGenerator[SseEvent, None]:
@@ -139,6 +140,15 @@ class StreamedModel:
                 raise self._nonsense(sample(parser.stray))
         except EventTooLarge as error:
             raise self._nonsense(f"It sent too much at once: {error}.") from error
+
+    def _piece(self, event: SseEvent, halves: Halves, assembly: Assembly) -> Mapping[str, Any] | None:
+        """One piece of a stream; None for a damaged one that comes when the answer is whole already."""
+        try:
+            return self._object(event.data, halves, event.name)
+        except Transient:
+            if not assembly.complete:
+                raise
+            return None
 
     def _object(
         self, text: str, halves: Halves, event: str = "", *, whole: bool = False

@@ -171,8 +171,9 @@ class TestAnswers:
             Stream(Text("whole"), finish=""),
             Stream(Text("whole"), Finish("stop"), Cut()),
             Stream(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang()),
+            Stream(Text("whole"), Finish("stop"), Raw(b"data: {half\n\n")),
         ],
-        ids=["no end marker", "no reason", "cut after its end", "lingers after its end"],
+        ids=["no end marker", "no reason", "cut after its end", "lingers after its end", "damaged end"],
     )
     async def test_an_answer_is_whole_after_its_reason_to_end(self, rig: Rig, reply: Reply) -> None:
         async with rig.serving(reply) as server, asyncio.timeout(15):
