@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 from helix_desktop.app.fetching import WebFetcher, resolve
@@ -14,6 +15,12 @@ from helix_desktop.tools.sandbox import Cell, Kind, holds, told
 from helix_desktop.tools.sandboxes import Sandboxes
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.registry import Registry
+
+NO_SANDBOX = (
+    "Install bubblewrap to have a sandbox."
+    if sys.platform == "linux"
+    else "This system has no sandbox for them."
+)
 
 
 class Tooling:
@@ -43,7 +50,9 @@ class Tooling:
     async def walls(self, identity: str) -> tuple[str, bool]:
         """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
         kind, cell = await self._walls(identity)
-        return told(kind, self.granted(identity).network, cell.holds_home), kind != "none"
+        said = told(kind, self.granted(identity).network, cell.holds_home)
+        missing = kind == "none" and self.granted(identity).sandbox
+        return (f"{said} {NO_SANDBOX}" if missing else said), kind != "none"
 
     async def _walls(self, identity: str) -> tuple[Kind, Cell]:
         root = await asyncio.to_thread(Path(self._registry.get(identity).path).resolve)
