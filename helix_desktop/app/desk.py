@@ -37,7 +37,7 @@ from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
 from helix_desktop.workspaces.acting import Acting, acting_in
-from helix_desktop.workspaces.record import Grant, WorkspaceRecord
+from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,6 @@ class Desk:
         self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
-        self._toolsets: dict[str, Toolset] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self.carrier = Carrier(self.registry, self.lend, now_ms)
@@ -151,18 +150,8 @@ class Desk:
         hub = self.servers.open(identity, root)
         tools = Toolset(self.tooling.box(identity, root, store), hub)
         hub.changed = tools.refresh
-        self._toolsets[identity] = tools
+        self.tooling.opened(identity, tools)
         return tools
-
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        return await self.tooling.walls(identity)
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
-        self.registry.change(identity, **{name: on})
-        if identity in self._rooms and identity in self._toolsets:
-            await self._toolsets[identity].refresh()
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""
@@ -221,7 +210,7 @@ class Desk:
     async def close_room(self, identity: str) -> None:
         """End what runs in a workspace and let go of its store."""
         room = self._rooms.pop(identity, None)
-        self._toolsets.pop(identity, None)
+        self.tooling.close(identity)
         if room is not None:
             await room.close()
         await self.servers.shut(identity)

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.fetching import WebFetcher, resolve
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.tools.cache import Cache, Count
@@ -14,6 +15,7 @@ from helix_desktop.tools.reach import Reach
 from helix_desktop.tools.sandbox import Cell, Kind, holds, told
 from helix_desktop.tools.sandboxes import Sandboxes
 from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import Registry
 
 NO_SANDBOX = (
@@ -29,6 +31,7 @@ class Tooling:
     def __init__(self, data: DataDir, registry: Registry, count: Count) -> None:
         self._data, self._registry, self._count = data, registry, count
         self.sandboxes = Sandboxes(hidden=(data.root,))
+        self._toolsets: dict[str, Toolset] = {}
 
     def box(self, identity: str, root: Path, store: Cache) -> Toolbox:
         """The tools of the workspace whose folder is `root`."""
@@ -41,6 +44,20 @@ class Tooling:
             protected=(data.settings_file, data.workspaces_dir, data.logs_dir),
             reach=Reach(self.sandboxes, lambda: self.granted(identity), (WebFetcher(), resolve)),
         )
+
+    def opened(self, identity: str, tools: Toolset) -> None:
+        """A workspace is open with these tools, which follow what it is granted."""
+        self._toolsets[identity] = tools
+
+    def close(self, identity: str) -> None:
+        """It is open no longer."""
+        self._toolsets.pop(identity, None)
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        self._registry.change(identity, **{name: on})
+        if identity in self._toolsets:
+            await self._toolsets[identity].refresh()
 
     async def confines(self, identity: str) -> bool:
         """Whether commands of a workspace stay in its folder and off the network."""

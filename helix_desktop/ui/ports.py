@@ -117,8 +117,25 @@ class McpServers(Protocol):
         ...
 
 
+class Tooling(Protocol):
+    """How far the tools of workspaces reach."""
+
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        ...
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
+
+    @property
+    def tooling(self) -> Tooling:
+        """What tools may reach."""
+        ...
 
     @property
     def data_folder(self) -> Path:
@@ -173,14 +190,6 @@ class Desk(Protocol):
 
     async def acting(self, identity: str) -> Sequence[Acting]:
         """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
-        ...
-
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        ...
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
         ...
 
     async def confines(self, identity: str) -> bool:
