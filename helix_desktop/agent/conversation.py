@@ -98,9 +98,9 @@ class Conversation(ByHand):
         led: bool = False,
         above: Callable[[], Purse | None] = lambda: None,
     ) -> None:
-        """Without a nursery it can start no subagents.
+        """Without a nursery the conversation can start no subagents; `led` by another's leeway it is one.
 
-        `led` by another's leeway it is a subagent's, and `above` gives the purse that pays for it.
+        `above` gives the purse that pays for a subagent.
         """
         self.leeway = leeway or Leeway()
         self._led = led
@@ -129,9 +129,8 @@ class Conversation(ByHand):
         steward = Steward(session, upkeep, compactor, observer, clock, scope, settings, self.purse)
         super().__init__(session, steward, compactor, forms, settings)
         self.queue = Queue(session)
-        self._engine = Engine(
-            *(session, runner, steward, counter, clock, settings, self.purse), mode=lambda: self.leeway.mode
-        )
+        engine = (session, runner, steward, counter, clock, settings, self.purse)
+        self._engine = Engine(*engine, mode=lambda: self.leeway.mode)
 
     @property
     def running(self) -> bool:
@@ -196,8 +195,12 @@ class Conversation(ByHand):
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
 
-    def go_on(self, text: str) -> None:
-        """Begin a turn before what waits, unless one runs: to go on with one that was cut off."""
+    async def go_on(self, text: str) -> None:
+        """Begin a turn before what waits, unless one runs: to go on with one that was cut off.
+
+        Raises WorkspaceUntrusted.
+        """
+        demand(self._parts.trusted)
         if not self.running:
             self._begin(text)
 

@@ -119,15 +119,20 @@ class Engine:
         waiting = [(seq, one) for seq, one in self._session.transcript.queued.items() if one.steer]
         if not waiting:
             return False
-        counts = await self._counter.count([one.text for _, one in waiting])
+        mode = self._mode()
+        note = note_of(self._session.transcript.told_mode, mode)
+        told, *counts = await self._counter.count([note, *(one.text for _, one in waiting)])
 
         def said() -> list[UserSpoke]:
             now = self._session.transcript.queued  # it may have been changed, or taken back, meanwhile
-            return [
-                UserSpoke(one.text, tokens, one.attachments, seq, steered=True)
+            spoken = [
+                UserSpoke(one.text, tokens, one.attachments, seq, mode, steered=True)
                 for (seq, one), tokens in zip(waiting, counts, strict=True)
                 if now.get(seq) == one
             ]
+            if note and spoken:
+                spoken[0] = msgspec.structs.replace(spoken[0], note=note, tokens=spoken[0].tokens + told)
+            return spoken
 
         return bool(await self._session.record_decided(said))
 

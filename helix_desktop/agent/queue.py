@@ -7,7 +7,8 @@ from collections.abc import Callable
 import msgspec
 
 from helix_desktop.agent.session import Session
-from helix_desktop.context.event import Event, InLine, QueueChanged
+from helix_desktop.context.event import Event, QueueChanged
+from helix_desktop.context.message import InLine
 from helix_desktop.context.signs import whole
 
 _Change = Callable[[list[InLine], int], list[InLine]]

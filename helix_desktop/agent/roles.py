@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.context.policy import Policy
@@ -22,6 +22,15 @@ class Roles:
     fast: Model | None = None
     summary: Model | None = None
     long: Model | None = None
+
+    def with_main(self, main: Model) -> Roles:
+        """These roles under another main model."""
+        return replace(self, main=main)
+
+    def each(self, made: Callable[[Model], Model]) -> Roles:
+        """The same roles, each model as `made` gives it."""
+        fast, summary, long = (made(one) if one else None for one in (self.fast, self.summary, self.long))
+        return Roles(made(self.main), fast, summary, long)
 
     @property
     def extracting(self) -> tuple[Model, ...]:

@@ -11,6 +11,7 @@ from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.purse import Purse
+from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import Terms
@@ -29,7 +30,7 @@ class Room(Holdings):
     """
 
     def __init__(
-        self, identity: str, parts: Parts, policy: Policy, model: Model, reading: bool = False
+        self, identity: str, parts: Parts, policy: Policy, models: Model | Roles, reading: bool = False
     ) -> None:
         super().__init__(parts.store, parts.counter)
         self.id = identity
@@ -37,7 +38,7 @@ class Room(Holdings):
         self.policy = policy
         self._parts = parts
         self._ratios: dict[str, float] = {}
-        self._terms = Terms(parts, lambda: self.policy, model, self._ratios)
+        self._terms = Terms(parts, lambda: self.policy, models, self._ratios)
         self._open: dict[str, Conversation] = {}
         self._children: dict[str, Conversation] = {}
         self._listeners: list[Callable[[str, Update], None]] = []
@@ -56,9 +57,17 @@ class Room(Holdings):
         """The model that answers in this workspace."""
         return self._terms.model
 
-    async def use(self, model: Model) -> None:
-        """Let another model answer from the next step on; subagents go on with the one they began with."""
-        await self._terms.use(model)
+    @property
+    def roles(self) -> Roles:
+        """Which model does what in this workspace."""
+        return self._terms.roles
+
+    async def use(self, models: Model | Roles) -> None:
+        """Let other models work from the next step on; subagents go on with those they began with.
+
+        A model alone is the new main one, beside the others as they are.
+        """
+        await self._terms.use(models)
 
     async def retool(self) -> None:
         """Let the model know of changed tools from the next step on; subagents keep those they began with."""
@@ -81,7 +90,7 @@ class Room(Holdings):
             self._open[session] = known
             return known
         if not self._terms.framed:
-            await self.use(self.model)
+            await self.use(self.roles)
         log = await self.store.events(session)
         transcript = await asyncio.to_thread(Transcript, log)
         listed = await self.store.sessions()
@@ -113,9 +122,12 @@ class Room(Holdings):
             return Conversation(session, scope, self._parts, self._terms, _Nursery(self, leeway), leeway)
         parts = self._parts.for_subagents()
         terms = Terms(
-            parts, lambda: known.own_policy or self.policy, self._answering(known.answering), self._ratios
+            parts,
+            lambda: known.own_policy or self.policy,
+            self._roles_for(self._answering(known.answering)),
+            self._ratios,
         )
-        await terms.use(terms.model)
+        await terms.use(terms.roles)
         return Conversation(
             session, scope, parts, terms, leeway=leeway, above=lambda: self._paying(known.parent)
         )
@@ -126,10 +138,11 @@ class Room(Holdings):
 
     def _answering(self, role: ModelRole) -> Model:
         """The workspace's model of a role; where none is set for it, the main one."""
-        if not self._terms.framed:
-            return self.model
-        _, _, roles = self._terms()
-        return {"main": None, "fast": roles.fast, "long": roles.long}[role] or self.model
+        return {"main": None, "fast": self.roles.fast, "long": self.roles.long}[role] or self.model
+
+    def _roles_for(self, model: Model) -> Roles:
+        """The roles in a subagent's work: its own model answers, the others help as they do here."""
+        return self.roles.with_main(model)
 
     def _hear(self, session: Session, update: Update) -> None:
         match update:
@@ -147,8 +160,9 @@ class Room(Holdings):
     ) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()
-        terms = Terms(parts, lambda: policy or self.policy, model or self._answering(role), self._ratios)
-        await terms.use(terms.model)
+        roles = self._roles_for(model or self._answering(role))
+        terms = Terms(parts, lambda: policy or self.policy, roles, self._ratios)
+        await terms.use(terms.roles)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
         session.listen(lambda update: self._hear(session, update))
         self._children[session.id] = Conversation(

@@ -26,19 +26,28 @@ class Terms:
     """
 
     def __init__(
-        self, parts: Parts, policy: Callable[[], Policy], model: Model, ratios: Mapping[str, float]
+        self, parts: Parts, policy: Callable[[], Policy], models: Model | Roles, ratios: Mapping[str, float]
     ) -> None:
-        self.model = model
+        self.roles = models if isinstance(models, Roles) else Roles(models)
+        """The models as they were given: they ask nobody whether the folder is trusted."""
         self._parts, self._policy, self._ratios = parts, policy, ratios
         self._frame: Frame | None = None
-        self._roles = Roles(model)
+        self._roles = self.roles
         self._scaled: tuple[Policy, int, Policy] | None = None
         self._framing = asyncio.Lock()
 
-    async def use(self, model: Model) -> None:
-        """Let a model answer from the next step on; needed once before the first."""
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self.roles.main
+
+    async def use(self, models: Model | Roles) -> None:
+        """Let other models work from the next step on; needed once before the first.
+
+        A model alone is the new main one, beside the others as they are.
+        """
         async with self._framing:
-            await self._use(model)
+            await self._use(models if isinstance(models, Roles) else self.roles.with_main(models))
 
     async def retool(self) -> None:
         """Tell the model of the tools as they are now, from the next step on; nothing if they are the same.
@@ -47,15 +56,19 @@ class Terms:
         """
         async with self._framing:
             if self._frame is not None and self._frame.tools != self._parts.specs:
-                await self._use(self.model)
+                await self._use(self.roles)
 
-    async def _use(self, model: Model) -> None:
+    async def _use(self, roles: Roles) -> None:
         system, tools = self._parts.prompts["system"], self._parts.specs
         far = [spec for spec in tools if spec.over_mcp]
         counts = await self._parts.counter.count([system, _schemas(tools), *([_schemas(far)] if far else [])])
-        self.model = model
-        self._frame = Frame(model.info, system, tools, counts[0], counts[1], mcp_tokens=sum(counts[2:]))
-        self._roles = Roles(Pictured(TrustedModel(model, self._parts.trusted), self._parts.store))
+        self.roles = roles
+        self._frame = Frame(roles.main.info, system, tools, counts[0], counts[1], mcp_tokens=sum(counts[2:]))
+        self._roles = roles.each(self._guarded)
+
+    def _guarded(self, model: Model) -> Model:
+        """A model that is sent nothing of a folder that is not trusted, and sees the pictures it may see."""
+        return Pictured(TrustedModel(model, self._parts.trusted), self._parts.store)
 
     @property
     def framed(self) -> bool:

@@ -64,7 +64,7 @@ class ToolRunner:
         await self._gate.settle(held)
 
     async def _answer(self, call: ToolCall, held: list[Waiting], known: Sequence[asyncio.Event]) -> None:
-        """`known` tells of this call, the last, and of those before it: nothing is asked, or it is shown."""
+        """`known` tells, of this call at last and of those before it, that what is asked is on screen."""
         ask = await self._question(call)
         if not isinstance(ask, ApprovalAsk):
             known[-1].set()

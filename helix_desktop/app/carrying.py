@@ -59,7 +59,8 @@ def backup(given: argparse.Namespace) -> int:
         troubles: list[HelixError] = []
         for record in records:
             try:
-                done.append(await desk.carrier.back_up(record.id, _place(given.folder)))
+                told = Telling(f"{record.name}: ").tell
+                done.append(await desk.carrier.back_up(record.id, _place(given.folder), told))
             except HelixError as error:
                 troubles.append(error)
                 err(f"helix-desktop: {record.name}: {error}")

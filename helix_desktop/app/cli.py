@@ -174,6 +174,10 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
     run.add_argument("--window", type=_tokens, default=0, metavar="TOKENS", help="the model's window")
     run.add_argument("--session", default="", metavar="ID", help="go on with this session, or `last`")
     run.add_argument(
+        "--budget-tokens", type=_budget, metavar="N", help="tokens the session may spend; 0: any"
+    )
+    run.add_argument("--budget-usd", type=_money, metavar="X", help="US dollars it may spend; 0: any")
+    run.add_argument(
         "--mode",
         choices=get_args(Mode),
         default="",
@@ -183,10 +187,6 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> 
     run.add_argument(
         "--yes", action="store_true", help="approve what would be asked; else only rules and the mode do"
     )
-    run.add_argument(
-        "--budget-tokens", type=_budget, metavar="N", help="tokens the session may spend; 0: any"
-    )
-    run.add_argument("--budget-usd", type=_money, metavar="X", help="US dollars it may spend; 0: any")
     run.add_argument("--json", action="store_true", help="print every event as a JSON line")
 
 

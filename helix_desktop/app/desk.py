@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.toolset import Toolset
+from helix_desktop.app.cache_endpoints import CacheEndpoints
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
@@ -24,7 +25,7 @@ from helix_desktop.app.tooling import Tooling
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
-from helix_desktop.config.settings import Provider, Settings, SettingsFile
+from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
@@ -72,6 +73,7 @@ class Desk:
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self.tooling = Tooling(data, self.registry, self.counter.count)
         self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
+        self.endpoints = CacheEndpoints(self.registry, self.secrets, self.lend, self.counter.count)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -103,10 +105,12 @@ class Desk:
         record = self.registry.get(identity)
         root = None if reading else _folder(record)
         policy = self.registry.policy(identity)
-        model = await self.models.named(record.model)
+        roles = await self.models.roles(record)
         folder = self.registry.store_folder(identity)
         store = await self._open_store(folder, identity, now_ms, told=told)
-        tools = self._tools(identity, root, store) if root else None
+        tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
+        if tools:
+            self.tooling.opened(identity, tools)
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -119,7 +123,7 @@ class Desk:
         )
         parts.delegate = _delegate() if root else None
         self._stores[identity] = store
-        room = Room(identity, parts, policy, model, reading)
+        room = Room(identity, parts, policy, roles, reading)
         if tools:
             tools.listen(room.retool)
         if isinstance(store, SharedStore):
@@ -145,21 +149,17 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
-        """Our own tools, then those of the workspace's MCP servers."""
-        hub = self.servers.open(identity, root)
-        tools = Toolset(self.tooling.box(identity, root, store), hub)
-        hub.changed = tools.refresh
-        self.tooling.opened(identity, tools)
-        return tools
-
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""
         model = await self.models.named(label)
         self.registry.change(identity, model=label)
-        if identity in self._rooms:
-            await self._rooms[identity].use(model)
+        await self.recast(identity)
         return model
+
+    async def recast(self, identity: str) -> None:
+        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
+        if identity in self._rooms:
+            await self._rooms[identity].use(await self.models.roles(self.registry.get(identity)))
 
     @property
     def data_folder(self) -> Path:
@@ -178,6 +178,13 @@ class Desk:
         """Whether commands of a workspace stay in its folder and off the network."""
         return await self.tooling.confines(identity)
 
+    def cache_command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
+        usual = DataDir.locate(None, {}).root == self.data.root
+        place = () if usual else ("--data-dir", str(self.data.root))
+        return (sys.executable, *itself, "mcp", *place, "--workspace", self.registry.get(identity).path)
+
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""
         record = self.registry.get(identity)
@@ -195,20 +202,13 @@ class Desk:
         """Keep a provider's key; an empty one is forgotten."""
         await self.secrets.set(provider, key)
 
-    async def list_models(self, provider: Provider, key: str) -> list[str]:
-        """The models that a server offers. Raises ModelError."""
-        return await self.models.offered(provider, key)
-
-    async def try_model(self, provider: Provider, model: str, key: str) -> str:
-        """Ask a model for one short answer. Raises ModelError."""
-        return await self.models.tried(provider, model, key)
-
     def forgetting(self, identity: str) -> Everywhere:
         """How a secret is removed from an open workspace and from all that is kept beside its store."""
         return Everywhere(self, self._rooms[identity])
 
     async def close_room(self, identity: str) -> None:
         """End what runs in a workspace and let go of its store."""
+        await self.endpoints.end(identity)
         room = self._rooms.pop(identity, None)
         self.tooling.close(identity)
         if room is not None:
@@ -219,6 +219,7 @@ class Desk:
         """End everything, in every room, and close the models' connections."""
         for identity in tuple(self._rooms):
             await self.close_room(identity)
+        await self.endpoints.close()
         await self.servers.close()
         try:
             await self._settings_file.settle()

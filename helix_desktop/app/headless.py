@@ -62,8 +62,8 @@ def run_turn(given: argparse.Namespace) -> int:
         room.listen(voice.hear)
         try:
             conversation = await _session(room, given.session)
-            await conversation.set_mode(given.mode or conversation.mode)
             await _allow(conversation, given)
+            await conversation.set_mode(given.mode or conversation.mode)
             return await _turn(conversation, given.message, voice)
         except asyncio.CancelledError:
             if voice.gone is not None:

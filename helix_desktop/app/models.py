@@ -2,44 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import aclosing
+import logging
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from urllib.parse import urlsplit
 
 import msgspec
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.roles import Roles
+from helix_desktop.app.trial import Trial
+from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings, parse_label
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.message import Answer, Message, ModelInfo, Request
+from helix_desktop.context.errors import HelixError, InputUnusable
+from helix_desktop.context.figures import Said
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.trial import Tick
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel
 from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.http import Http, Timeouts
+from helix_desktop.providers.listing import LIST_PATHS, list_models
+from helix_desktop.providers.local_servers import PORTS, LocalServer, find_servers, identify
+from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
+
+log = logging.getLogger(__name__)
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC = "server"
-_TRIAL, _TRIAL_SHOWN = "Answer with the single word: ready", 80
+_NEARBY = Timeouts(connect_s=1.0, read_s=5.0, write_s=5.0)  # a server of this machine answers at once
 
 
 class Models:
     """Makes models by label PROVIDER/NAME; an empty label is the person's default, at first the demo."""
 
     def __init__(
-        self, settings: Callable[[], Settings], secrets: Secrets, pause_s: float = DEMO_PAUSE_S
+        self,
+        settings: Callable[[], Settings],
+        secrets: Secrets,
+        pause_s: float = DEMO_PAUSE_S,
+        ports: Sequence[int] = PORTS,
     ) -> None:
+        """`ports` are those of this machine where model servers are looked for, when somebody asks."""
         self._settings, self._secrets, self._pause_s = settings, secrets, pause_s
-        self._http = Http()
+        self.ports = ports
+        self._http, self._nearby = Http(), Http(_NEARBY)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What is published of models."""
+        return Catalogue.load(resources_dir() / "models.toml")
 
     async def named(self, label: str) -> Model:
         """The model of a label. Raises HelixError when there is no such provider."""
         wanted = label or self._settings().model or DEMO_LABEL
         if wanted == DEMO_LABEL:
             return DemoModel(resources_dir() / "demo", self._pause_s)
-        provider, info = self._settings().find(wanted)
+        provider, info = self._settings().find(wanted, self.catalogue)
         return self._behind(provider, info, await self._key_for(provider))
+
+    async def roles(self, record: WorkspaceRecord) -> Roles:
+        """Which model does what in a workspace. Raises HelixError when its main model is not to be had.
+
+        A role whose model is gone falls to the main one; beside the offline demo model nobody else is asked.
+        """
+        main = await self.named(record.model)
+        if main.info.demo:
+            return Roles(main)
+        settings = self._settings()
+        fast = await self._helper(record.fast or settings.fast)
+        summary = await self._helper(record.summary or settings.summary)
+        return Roles(main, fast, summary, await self._helper(record.long or settings.long))
+
+    async def _helper(self, label: str) -> Model | None:
+        if label in {"", MAIN}:
+            return None
+        try:
+            return await self.named(label)
+        except HelixError as error:
+            log.warning("a role falls to the main model: %s", error)
+            return None
 
     async def adhoc(self, label: str, base_url: str, window: int) -> Model:
         """A model at an address that no settings name; `window` in tokens, 0 for the usual.
@@ -51,7 +95,7 @@ class Models:
             model = await self.named(label)
             if not window or model.info.demo:
                 return model
-            provider, info = self._settings().find(label or self._settings().model)
+            provider, info = self._settings().find(label or self._settings().model, self.catalogue)
             return self._behind(provider, _sized(info, window), await self._key_for(provider))
         if not _is_address(base_url):
             raise InputUnusable(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
@@ -66,9 +110,8 @@ class Models:
             raise InputUnusable(
                 f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
             ) from error
-        return self._behind(
-            provider, _sized(provider.info(model_name), window), await self._key_for(provider)
-        )
+        info = _sized(provider.info(model_name, self.catalogue), window)
+        return self._behind(provider, info, await self._key_for(provider))
 
     async def _key_for(self, provider: Provider) -> str:
         """The kept key at the provider's own saved address, else what the environment holds."""
@@ -80,27 +123,44 @@ class Models:
     def _behind(self, provider: Provider, info: ModelInfo, key: str) -> Model:
         return model_behind(provider.dialect, info, provider.base_url, key, http=self._http)
 
-    async def offered(self, provider: Provider, key: str = "") -> list[str]:
-        """The models that a server has; `key` empty: the kept one, at its own address. Raises ModelError."""
+    async def offered(self, provider: Provider, key: str = "") -> dict[str, Said]:
+        """The models that a server has, and what it says of each; without `key` by the one that is kept.
+
+        Raises ModelError.
+        """
+        if _is_address(provider.base_url) and provider.base_url.strip().startswith("http:"):
+            here = await identify(self._nearby, root_of(provider.base_url))
+            if here is not None and here.kind != "other":
+                return {model.name: Said("server", model.source, model.figures) for model in here.models}
         value = key or await self._key_for(provider)
-        found = await list_models(
+        listed = await list_models(
             provider.name, provider.base_url, value, http=self._http, dialect=provider.dialect
         )
-        return list(found)
+        source = f"{provider.name}: its list of models"
+        return {name: Said("server", source, figures) for name, figures in listed.items()}
 
-    async def tried(self, provider: Provider, model: str, key: str = "") -> str:
-        """The beginning of one short answer, streamed. Raises ModelError."""
-        asked = self._behind(provider, provider.info(model), key or await self._key_for(provider))
-        said = ""
-        async with aclosing(asked.stream(Request((Message("user", _TRIAL),)))) as arrivals:
-            async for arrival in arrivals:
-                if isinstance(arrival, Answer):
-                    said = arrival.text
-        return " ".join(said.split())[:_TRIAL_SHOWN]
+    async def nearby(self) -> tuple[LocalServer, ...]:
+        """The servers on this machine's usual ports; asked only because somebody wants to know."""
+        return await find_servers(self._nearby, self.ports)
+
+    async def test(
+        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
+    ) -> bool:
+        """Try a server out and tell each step as it goes; whether all that could be tried is well."""
+        value = key or await self._key_for(provider)
+        asked = self._behind(provider, provider.info(model, self.catalogue), value) if model else None
+        endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect)
+        return await Trial(endpoint, LIST_PATHS[provider.dialect], asked, told).run()
 
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
+        await self._nearby.aclose()
+
+
+def root_of(base_url: str) -> str:
+    """An OpenAI-like base URL without its /v1: where a local server's own questions are answered."""
+    return base_url.strip().rstrip("/").removesuffix("/v1")
 
 
 def _is_address(text: str) -> bool:

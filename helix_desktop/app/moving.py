@@ -16,7 +16,7 @@ from helix_desktop.app.voice import Telling, err, out
 from helix_desktop.config.moving import Move, plan_move
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.digest import size_text
+from helix_desktop.context.digest import count_text, size_text
 from helix_desktop.context.errors import StoreLocked
 from helix_desktop.store.layout import Layout
 from helix_desktop.store.owner import OwnerLock
@@ -42,7 +42,7 @@ def move_data(given: argparse.Namespace) -> int:
     if left:
         err(f"helix-desktop: could not be removed: {', '.join(map(str, left))}")
     elif not given.remove_old:
-        err(f"{len(move.files)} files, verified. The old copy stays in {move.source}.")
+        err(f"{count_text(len(move.files), 'file')}, verified. The old copy stays in {move.source}.")
     return 0
 
 

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
+from helix_desktop.config.catalogue import Catalogue, Dialect
 from helix_desktop.config.toml_file import TomlFiles, keep_aside
 from helix_desktop.context.errors import HelixError, SettingsDamaged
+from helix_desktop.context.figures import Figures, Known, Said, known
 from helix_desktop.context.message import ModelInfo
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 Theme = Literal["system", "light", "dark"]
-Dialect = Literal["openai-chat", "openai-responses", "anthropic"]
 
 MAX_RECENT = 20
 
@@ -35,25 +36,32 @@ _KEY_VARIABLES: Mapping[str, str] = {
     "xai": "XAI_API_KEY",
 }
 
-_Tokens = Annotated[int, msgspec.Meta(ge=1)]
+_NOTHING_PUBLISHED = Catalogue()
 
 
-class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that a provider offers; `window` and `reserve` (kept free for the answer) in tokens.
+class ModelEntry(Figures, frozen=True, kw_only=True, omit_defaults=True):
+    """A model that a provider offers, with the figures that the person gave; what is not given is looked up.
 
-    `images` says that it can see images.
+    `told` is what its own server said of it when it was asked last, `told_by` which part of it.
     """
 
     name: str
-    window: _Tokens = 128_000
-    reserve: _Tokens = 4_096
-    images: bool = False
+    told: Figures | None = None
+    told_by: str = ""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise ValueError("a model needs a name")
-        if self.reserve >= self.window:
+        for figure in ("window", "input", "output", "reserve", "price_in", "price_cached", "price_out"):
+            if getattr(self, figure) < 0:
+                raise ValueError(f"a figure of {self.name} is below 0: {figure}")
+        if self.window and self.reserve >= self.window:
             raise ValueError(f"the reserve of {self.name} leaves nothing of its window")
+
+    @property
+    def given(self) -> Figures:
+        """The person's own figures."""
+        return Figures(**{name: getattr(self, name) for name in Figures.__struct_fields__})
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,11 +82,21 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         """The environment variable that may hold its key."""
         return key_variable(self.name)
 
-    def info(self, model: str = "") -> ModelInfo:
-        """A model of this provider: the one named, else its default; a model not listed gets usual figures.
+    def entry(self, model: str) -> ModelEntry:
+        """What is saved of a model; an entry without figures when nothing is."""
+        return next((entry for entry in self.models if entry.name == model), ModelEntry(name=model))
 
-        Raises HelixError when no model is named and none is listed.
-        """
+    def known(self, model: str, catalogue: Catalogue = _NOTHING_PUBLISHED) -> Known:
+        """The figures of a model, each with who said so: the person, else the server, else the catalogue."""
+        entry = self.entry(model)
+        said = [Said("you", "entered in Settings, Providers", entry.given)]
+        if entry.told is not None:
+            said.append(Said("server", entry.told_by or f"{self.name} says so itself", entry.told))
+        published = catalogue.said(self.base_url, model)
+        return known(*said, *([published] if published is not None else []))
+
+    def chosen(self, model: str = "") -> str:
+        """The model meant: the one named, else the default. Raises HelixError when there is none."""
         wanted = model or self.default_model or next((entry.name for entry in self.models), "")
         if not wanted:
             raise HelixError(
@@ -86,8 +104,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
                 "None is listed for it.",
                 f"Add one in Settings, Providers, or name it as {self.name}/MODEL.",
             )
-        listed = next((entry for entry in self.models if entry.name == wanted), ModelEntry(name=wanted))
-        return ModelInfo(self.name, wanted, listed.window, listed.reserve, images=listed.images)
+        return wanted
+
+    def info(self, model: str = "", catalogue: Catalogue = _NOTHING_PUBLISHED) -> ModelInfo:
+        """A model of this provider: the one named, else its default. Raises HelixError when there is none."""
+        wanted = self.chosen(model)
+        return self.known(wanted, catalogue).info(self.name, wanted)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +117,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `text_size` is that of ordinary words, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
     `notify`: whether the person is told of questions and of long turns' ends while they look elsewhere.
-    `recent` are the ids of workspaces, last opened first.
+    `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the models of
+    roles, for workspaces that name none themselves; empty: the main model.
     """
 
     theme: Theme = "system"
@@ -105,12 +128,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recent: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()
     notify: bool = True
+    fast: str = ""
+    summary: str = ""
+    long: str = ""
 
     def provider(self, name: str) -> Provider | None:
         """The provider of that name."""
         return next((provider for provider in self.providers if provider.name == name), None)
 
-    def find(self, label: str) -> tuple[Provider, ModelInfo]:
+    def find(self, label: str, catalogue: Catalogue = _NOTHING_PUBLISHED) -> tuple[Provider, ModelInfo]:
         """The provider and model of a label PROVIDER/NAME, or of PROVIDER for its default model.
 
         Raises HelixError when there is no such provider, or the label is none.
@@ -122,7 +148,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise HelixError(
                 f"There is no provider {name}.", f"Known: {known}.", "Add it in Settings, Providers."
             )
-        return provider, provider.info(model)
+        return provider, provider.info(model, catalogue)
 
     def with_provider(self, provider: Provider) -> Settings:
         """With this provider: in the place of the one of its name, else at the end."""
@@ -133,8 +159,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def without_provider(self, name: str) -> Settings:
         """Without the provider of that name; a default model of it goes with it."""
         left = tuple(provider for provider in self.providers if provider.name != name)
-        model = "" if self.model.partition("/")[0] == name else self.model
-        return msgspec.structs.replace(self, providers=left, model=model)
+        kept = {
+            role: "" if label.partition("/")[0] == name else label
+            for role in ("model", "fast", "summary", "long")
+            for label in (getattr(self, role),)
+        }
+        return msgspec.structs.replace(self, providers=left, **kept)
 
     def opened(self, workspace: str) -> Settings:
         """With this workspace's id first among the recent ones."""
@@ -250,17 +280,19 @@ def _merged(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
     """A file's content brought up to date; comments, and keys nobody here knows, stay."""
     for key, value in msgspec.to_builtins(settings).items():
         old = existing.get(key)
-        existing[key] = _keep_unknown(old, value) if key == "providers" else value
+        existing[key] = _keep_unknown(old, value, Provider) if key == "providers" else value
     return existing
 
 
-def _keep_unknown(old: Any, new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries with the unknown keys of the old entries of the same name."""
+def _keep_unknown(old: Any, new: list[dict[str, Any]], kind: type[msgspec.Struct]) -> list[dict[str, Any]]:
+    """Entries with those keys of the old entries of the same name that their kind does not have."""
     tables = [dict(entry) for entry in old if isinstance(entry, dict)] if isinstance(old, list) else []
     by_name = {str(entry.get("name")): entry for entry in tables}
     merged: list[dict[str, Any]] = []
     for entry in new:
         former = by_name.get(entry["name"], {})
-        nested = {"models": _keep_unknown(former.get("models"), entry["models"])} if "models" in entry else {}
-        merged.append({**former, **entry, **nested})
+        foreign = {key: value for key, value in former.items() if key not in kind.__struct_fields__}
+        models = former.get("models")
+        nested = {"models": _keep_unknown(models, entry["models"], ModelEntry)} if "models" in entry else {}
+        merged.append({**foreign, **entry, **nested})
     return merged

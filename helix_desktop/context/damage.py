@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.context.digest import count_text
 from helix_desktop.context.errors import StoreMended
 
 _NAMED = 5  # lost contents and cut sessions that are told by name
@@ -76,7 +77,10 @@ class Mending(msgspec.Struct, frozen=True):
     @property
     def notice(self) -> StoreMended:
         """What a person is told: what happened, what was lost, what to do."""
-        kept = f"{self.entries} cached outputs, {self.sessions} sessions and {self.events} events are there"
+        kept = (
+            f"{count_text(self.entries, 'cached output')}, {count_text(self.sessions, 'session')} and "
+            f"{count_text(self.events, 'event')} could be read"
+        )
         return StoreMended(
             "This workspace's store was damaged and has been mended."
             if self.copy
@@ -91,7 +95,7 @@ class Mending(msgspec.Struct, frozen=True):
         said = []
         if self.contents:
             named = _some([one.text for one in self.contents])
-            said.append(f"The bytes of {len(self.contents)} cached outputs are lost: {named}.")
+            said.append(f"The bytes of {count_text(len(self.contents), 'cached output')} are lost: {named}.")
         if self.cut:
             said.append(f"Sessions that end early: {_some([one.text for one in self.cut])}.")
         if self.writes:

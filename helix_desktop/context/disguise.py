@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import string
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
-from urllib.parse import quote
 
 LEAST_BYTES = 8  # of a text that is looked for in Base64: parts of shorter ones stand anywhere by chance
 _BITS, _GROUP = 6, 3  # of a character of Base64; bytes after which its pattern begins anew
-_LEFT_BARE = ("", "/", "!'()*", "!'()*~", "!'()*~/")  # what the usual encoders of addresses leave as it is
+_BARE = string.ascii_letters + string.digits + "_.-~"
+_LEFT_BARE = ("", "/", "!'()*", "!'()*/")  # what the usual encoders of addresses leave as it is beside these
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 
 
@@ -32,10 +33,15 @@ def _in_json(text: str) -> Iterator[str]:
 
 def _in_addresses(text: str) -> Iterator[str]:
     for bare in _LEFT_BARE:
-        encoded = quote(text, bare, errors="surrogatepass")
+        encoded = _percent(text, _BARE + bare)
         for one in (encoded, encoded.replace("%20", "+")):
             yield one
             yield _ESCAPE.sub(lambda found: found[0].lower(), one)
+
+
+def _percent(text: str, bare: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return "".join(chr(one) if chr(one) in bare else f"%{one:02X}" for one in data)
 
 
 def _in_base64(text: str) -> Iterator[str]:

@@ -13,7 +13,9 @@ HelixError
 │   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
 │   └── ContentForgotten                                    a digest unknown since the person had it removed
 ├── ModelError
-│   └── ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense
+│   ├── ModelUnreachable, ModelOverflow, ModelNonsense
+│   └── ModelRefused
+│       └── KeyRefused
 ├── ToolError                                               told to the agent as the tool's answer
 │   └── SubagentFailed
 ├── BudgetSpent                                             what a session may spend is spent
@@ -135,6 +137,10 @@ class ModelUnreachable(ModelError):
 
 class ModelRefused(ModelError):
     """The model's server refused the request: key, name or parameters."""
+
+
+class KeyRefused(ModelRefused):
+    """The model's server does not take the key, or wants one."""
 
 
 class ModelOverflow(ModelError):

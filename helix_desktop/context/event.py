@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.context.image import Image
-from helix_desktop.context.message import Ended, Stop, ToolCall, Usage
+from helix_desktop.context.message import Ended, InLine, Stop, ToolCall, Usage
 from helix_desktop.context.tool import Decision, Delegated, Mode
 
 SECTIONS = (
@@ -80,14 +80,6 @@ class MessageQueued(Fact, frozen=True, tag="message-queued"):
 
     text: str
     attachments: tuple[Attachment, ...] = ()
-    steer: bool = False
-
-
-class InLine(msgspec.Struct, frozen=True):
-    """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
-
-    seq: int
-    text: str
     steer: bool = False
 
 

@@ -41,6 +41,14 @@ MCP_PREFIX = "mcp__"
 """What the told name of every MCP server's tool begins with, and of no other: `mcp__SERVER__TOOL`."""
 
 
+class InLine(msgspec.Struct, frozen=True):
+    """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
+
+    seq: int
+    text: str
+    steer: bool = False
+
+
 class ToolSpec(msgspec.Struct, frozen=True):
     """A tool as the model is told of it; `parameters` is a JSON schema."""
 

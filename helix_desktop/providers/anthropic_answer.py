@@ -106,6 +106,8 @@ class Assembly:
         )
 
     def _begin(self, index: int, came: Mapping[str, Any]) -> list[Piece]:
+        if not isinstance(came.get("type"), str):
+            return []
         block = self._blocks[index] = _Block({**came})
         first = block.text
         if block.field:

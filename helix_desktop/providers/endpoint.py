@@ -9,7 +9,13 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from helix_desktop import __version__
-from helix_desktop.context.errors import ModelError, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.context.errors import (
+    KeyRefused,
+    ModelError,
+    ModelOverflow,
+    ModelRefused,
+    ModelUnreachable,
+)
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.http import FaultKind, Http, HttpFault, HttpReply
 from helix_desktop.providers.refusal import is_out_of_credit, is_overflow, name_of, words_in
@@ -46,6 +52,11 @@ class Endpoint:
         self._key = key.strip()
         self._http = http
 
+    @property
+    def has_key(self) -> bool:
+        """Whether a key goes along."""
+        return bool(self._key)
+
     def send(
         self, method: str, path: str, body: bytes | None = None
     ) -> AbstractAsyncContextManager[HttpReply]:
@@ -80,14 +91,13 @@ class Endpoint:
         detail = self.redact(fault.detail)
         what = f"{self.provider} cannot be reached at {self.base_url}."
         if fault.kind == "address":
-            return ModelUnreachable(
-                what, detail, "Write the base URL as https://host/v1 in Settings, Providers."
-            )
+            fix = fault.fix or "Write the base URL as https://host/v1 in Settings, Providers."
+            return ModelUnreachable(what, detail, fix)
         if fault.kind == "tls":
-            fix = "Check http:// or https:// in the base URL, and the certificates of this system."
+            fix = fault.fix or "Check http:// or https:// in the base URL."
             return ModelUnreachable(what, f"No secure connection could be made: {detail}.", fix)
         if fault.kind == "connect":
-            fix = "Check that the server is running, the base URL, and the network."
+            fix = fault.fix or "Check that the server is running, the base URL, and the network."
             return Transient(f"no connection ({detail})", ModelUnreachable(what, f"{detail}.", fix))
         reason = _BROKEN[fault.kind]
         error = ModelUnreachable(
@@ -128,7 +138,7 @@ class Endpoint:
     def _refused(self, status: int, words: str, headers: Mapping[str, str], model: str) -> ModelRefused:
         if status == HTTPStatus.UNAUTHORIZED:
             what = f"{self.provider} refused the key." if self._key else f"{self.provider} wants a key."
-            return ModelRefused(what, words, "Enter the right key in Settings, Providers.")
+            return KeyRefused(what, words, "Enter the right key in Settings, Providers.")
         if status == HTTPStatus.FORBIDDEN:
             fix = "Check what the key may be used for, and the model's name."
             return ModelRefused(f"{self.provider} does not allow this.", words, fix)

@@ -6,7 +6,9 @@ import asyncio
 import importlib
 import ipaddress
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+import sys
+import urllib.request
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -27,11 +29,11 @@ _IMPORTED_LATE = ("httpcore._backends.anyio", "anyio._backends._asyncio", "h11")
 
 
 class HttpFault(Exception):
-    """The network failed; `kind` says at which point, the text says how."""
+    """The network failed; `kind` says at which point, the text says how, `fix` what a person can do."""
 
-    def __init__(self, kind: FaultKind, detail: str) -> None:
+    def __init__(self, kind: FaultKind, detail: str, fix: str = "") -> None:
         super().__init__(detail)
-        self.kind, self.detail = kind, detail
+        self.kind, self.detail, self.fix = kind, detail, fix
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class HttpReply:
         self._response = response
         self.status = response.status_code
         self.headers: Mapping[str, str] = {name.lower(): text for name, text in response.headers.items()}
+        stream = response.extensions.get("network_stream")
+        socket = stream.get_extra_info("ssl_object") if stream is not None else None
+        self.tls: str = (socket.version() or "") if socket is not None else ""
+        """The version of TLS that is spoken; empty without TLS."""
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body's pieces as they arrive, decompressed. Raises HttpFault."""
@@ -74,12 +80,15 @@ class HttpReply:
 class Http:
     """Connections to model servers, kept for reuse; to be closed with `aclose`.
 
-    Proxies and certificates are the system's. Loopback addresses are never reached through a proxy, and a
-    redirect is not followed: it could carry a key elsewhere.
+    Proxies and certificates are the system's; `bypass` says for which hosts the system wants no proxy.
+    Loopback addresses are never reached through one, and a redirect is not followed: it could carry a key
+    elsewhere.
     """
 
-    def __init__(self, timeouts: Timeouts | None = None) -> None:
+    def __init__(self, timeouts: Timeouts | None = None, bypass: Callable[[str], bool] | None = None) -> None:
         self._timeouts = timeouts or Timeouts()
+        self._bypass = bypass or _system_bypass
+        self._bypassed: dict[str, bool] = {}
         self._clients: dict[bool, httpx.AsyncClient] = {}
 
     @asynccontextmanager
@@ -87,8 +96,9 @@ class Http:
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> AsyncIterator[HttpReply]:
         """Send a request and yield its reply; leaving the block ends the call. Raises HttpFault."""
-        client = await self._client(is_loopback(url))
-        with _faults():
+        direct = await self._direct(url)
+        client = await self._client(direct)
+        with _faults(url, direct):
             async with client.stream(method, url, headers=headers, content=body) as response:
                 yield HttpReply(response)
 
@@ -97,6 +107,16 @@ class Http:
         clients, self._clients = self._clients, {}
         for client in clients.values():
             await client.aclose()
+
+    async def _direct(self, url: str) -> bool:
+        """Whether an address is to be reached without a proxy."""
+        if is_loopback(url):
+            return True
+        host = _host(url)
+        if host not in self._bypassed:
+            # On some systems this asks the network for a name.
+            self._bypassed[host] = await asyncio.to_thread(self._bypass, host)
+        return self._bypassed[host]
 
     async def _client(self, direct: bool) -> httpx.AsyncClient:
         if direct not in self._clients:
@@ -111,15 +131,23 @@ class Http:
 
 def is_loopback(url: str) -> bool:
     """Whether a URL names this machine: localhost, 127.0.0.0/8 or ::1."""
-    host = ""
-    with suppress(ValueError):
-        host = urlsplit(url).hostname or ""
+    host = _host(url)
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _host(url: str) -> str:
+    with suppress(ValueError):
+        return urlsplit(url).hostname or ""
+    return ""
+
+
+def _system_bypass(host: str) -> bool:
+    return bool(host) and bool(urllib.request.proxy_bypass(host))
 
 
 def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
@@ -134,33 +162,77 @@ def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
     try:
         return httpx.AsyncClient(timeout=timeout, verify=_certificates(), trust_env=not direct)
     except (ImportError, ValueError) as error:
-        raise HttpFault("address", f"the proxy settings of this system cannot be used: {error}") from error
+        raise HttpFault(
+            "address",
+            f"the proxy settings of this system cannot be used: {error}",
+            "Set an http:// proxy in the system's network settings or in HTTPS_PROXY, or none.",
+        ) from error
 
 
 def _certificates() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    paths = ssl.get_default_verify_paths()
-    if not (context.get_ca_certs() or paths.cafile or paths.capath):
-        import certifi
+    """Verification by the trust store of the system; where it has none at all, by certifi's list."""
+    import truststore
 
-        context.load_verify_locations(certifi.where())
+    context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if sys.platform == "linux":
+        paths, plain = ssl.get_default_verify_paths(), ssl.create_default_context()
+        if not (plain.get_ca_certs() or paths.cafile or paths.capath):
+            import certifi
+
+            context.load_verify_locations(certifi.where())
     return context
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
+def _faults(url: str = "", direct: bool = True) -> Iterator[None]:
     import httpx
 
     try:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
-        raise HttpFault(_kind(error), str(error) or type(error).__name__) from error
+        kind, detail, fix = _kind(error), str(error) or type(error).__name__, ""
+        if kind == "tls":
+            detail, fix = _about_certificates(error, detail, _host(url))
+        elif kind == "connect" and not direct and (proxy := _proxy_of(url)):
+            detail = f"through the system's proxy {proxy}: {detail}"
+            fix = "Check the proxy in the system's network settings, and that it lets this address through."
+        raise HttpFault(kind, detail, fix) from error
+
+
+def _proxy_of(url: str) -> str:
+    """The proxy that the system names for an address, without its name and password."""
+    proxies = urllib.request.getproxies()
+    named = proxies.get(urlsplit(url).scheme) or proxies.get("all") or ""
+    return named.rpartition("@")[2].removeprefix("http://").rstrip("/")
+
+
+def _about_certificates(error: BaseException, detail: str, host: str) -> tuple[str, str]:
+    """What is wrong with a certificate, and what to do; the plain detail for another trouble of TLS."""
+    cause = _tls_error(error)
+    if not isinstance(cause, ssl.SSLCertVerificationError):
+        return detail, ""
+    words = (cause.verify_message or str(cause)).lower()
+    if "expired" in words or "not yet valid" in words:
+        return (
+            f"the certificate of {host} is not valid at this time ({words})",
+            "Set this machine's clock if it is wrong; else the certificate must be renewed by who runs it.",
+        )
+    if "mismatch" in words or "not valid for" in words or "match" in words:
+        return (
+            f"the certificate is not one for {host} ({words})",
+            "Write the name that the certificate is for into the base URL.",
+        )
+    return (
+        f"no authority that this system trusts has signed the certificate of {host} ({words})",
+        "If it is your own server's or a company proxy's, add its authority to the system's trust store; "
+        "Helix Desktop asks that store and no other.",
+    )
 
 
 def _kind(error: Exception) -> FaultKind:
     import httpx
 
-    if isinstance(error, httpx.ConnectError) and _came_from_tls(error):
+    if isinstance(error, httpx.ConnectError) and _tls_error(error) is not None:
         return "tls"
     kinds: tuple[tuple[FaultKind, tuple[type[Exception], ...]], ...] = (
         ("connect", (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)),
@@ -173,9 +245,9 @@ def _kind(error: Exception) -> FaultKind:
     return next((kind for kind, types in kinds if isinstance(error, types)), "cut")
 
 
-def _came_from_tls(error: BaseException | None) -> bool:
+def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
     while error is not None:
         if isinstance(error, ssl.SSLError):
-            return True
+            return error
         error = error.__cause__ or error.__context__
-    return False
+    return None

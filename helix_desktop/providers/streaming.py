@@ -14,6 +14,7 @@ from helix_desktop.context.errors import ModelError, ModelNonsense
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying
 from helix_desktop.providers.dialect import Assembly, Dialect, ErrorSent, Exchange
 from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.halves import Halves
 from helix_desktop.providers.http import HttpFault, HttpReply
 from helix_desktop.providers.refusal import sample, status_in
 from helix_desktop.providers.retry import Retries, Transient
@@ -26,8 +27,8 @@ USAGE_GRACE_S = 5.0
 END_GRACE_S = 0.2
 """Seconds to wait for the stream's end after its end marker: a connection read to its end is used again."""
 
-STALL_S = 600.0
-"""Seconds in which something of an answer has to come: as long as the most patient server queues a request.
+STALL_S = 1_200.0
+"""Seconds in which something of an answer has to come: twice what the most patient server (DeepSeek) takes.
 
 Silence has a limit of its own (`http.Timeouts`); this one is for servers that only keep the line open.
 """
@@ -110,16 +111,17 @@ class StreamedModel:
     async def _arriving(self, reply: HttpReply, assembly: Assembly) -> AsyncGenerator[Arrival, None]:
         """What the reply's pieces add for a reader, until it says that it is done."""
         if "json" in reply.headers.get("content-type", ""):
-            for arrival in assembly.add_whole(self._object(await reply.text(), whole=True)):
+            for arrival in assembly.add_whole(self._object(await reply.text(), Halves(), whole=True)):
                 yield arrival
             assembly.done = True
             return
+        halves = Halves()
         async with aclosing(self._events(reply, assembly)) as arriving:
             async for event in arriving:
                 if event.data.strip() == _DONE:
                     assembly.done = True
                 elif not assembly.done:
-                    for arrival in assembly.add(self._object(event.data, event.name)):
+                    for arrival in assembly.add(self._object(event.data, halves, event.name)):
                         yield arrival
 
     async def _events(self, reply: HttpReply, assembly: Assembly) -> AsyncGenerator[SseEvent, None]:
@@ -138,14 +140,16 @@ class StreamedModel:
         except EventTooLarge as error:
             raise self._nonsense(f"It sent too much at once: {error}.") from error
 
-    def _object(self, text: str, event: str = "", *, whole: bool = False) -> Mapping[str, Any]:
+    def _object(
+        self, text: str, halves: Halves, event: str = "", *, whole: bool = False
+    ) -> Mapping[str, Any]:
         """One piece of a stream, or a whole reply, as an object. Raises ErrorSent for an error's.
 
         A damaged piece is like a cut: nothing of the answer was used, and another call may do better.
         """
         try:
-            value = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeEncodeError) as fault:
+            value = halves.read(text)
+        except ValueError as fault:
             nonsense = self._nonsense(sample(text))
             raise (nonsense if whole else Transient("a piece of the answer was damaged", nonsense)) from fault
         if not isinstance(value, dict):

@@ -91,7 +91,7 @@ class Backup(QObject):
             told.append(f"And {len(made.troubles) - _NAMED} more.")
         actions = (BannerAction(_SHOW, "Show folder"),) if written else ()
         level: Level = "warning" if made.troubles else "info"
-        why = " ".join(told) or f"In {self._folder}"
+        why = "\n".join(told) or f"In {self._folder}"
         self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=actions))
 
     def _acted(self, banner: str, action: str) -> None:

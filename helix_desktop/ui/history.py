@@ -85,7 +85,7 @@ class History(QObject):
             case "show":
                 self.show_event(self._about(key))
             case "continue":
-                self._with(lambda one: one.go_on(CONTINUE))
+                self._with(lambda one: self._do(one.go_on(CONTINUE), "continue"))
             case "set_budget":
                 self._work.spending.ask()
             case "retry":

@@ -8,12 +8,16 @@ from typing import Protocol
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
+from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.errors import HelixError
+from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
+from helix_desktop.context.sharing import Sharing
+from helix_desktop.context.trial import Tick
 from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
@@ -30,6 +34,75 @@ class KeyState(Protocol):
     @property
     def text(self) -> str:
         """Its keychain or variable by name, and why it is not in a keychain if it is not."""
+        ...
+
+
+class FoundModel(Protocol):
+    """A model of a server that was found."""
+
+    @property
+    def name(self) -> str:
+        """As it stands in requests."""
+        ...
+
+    @property
+    def figures(self) -> Figures:
+        """What the server says of it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where the server says so, for people."""
+        ...
+
+    @property
+    def loaded(self) -> bool | None:
+        """Whether it is in memory; None when the server does not say."""
+        ...
+
+
+class FoundServer(Protocol):
+    """A model server that answers on this machine."""
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """Where its models are asked."""
+        ...
+
+    @property
+    def models(self) -> Sequence[FoundModel]:
+        """The models that it has."""
+        ...
+
+
+class ModelServers(Protocol):
+    """Servers of models, and what is published of them."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is published of models."""
+        ...
+
+    async def offered(self, provider: Provider, key: str) -> Mapping[str, Said]:
+        """The models that a server offers, and what it says of each; `key` empty: the kept one.
+
+        Raises ModelError.
+        """
+        ...
+
+    async def nearby(self) -> Sequence[FoundServer]:
+        """The model servers that answer on this machine's usual ports."""
+        ...
+
+    async def test(
+        self, provider: Provider, model: str, key: str, told: Callable[[tuple[Tick, ...]], None]
+    ) -> bool:
+        """Try a provider and one model of it out; `told` hears every change. Whether all went well."""
         ...
 
 
@@ -77,11 +150,15 @@ class McpServers(Protocol):
         ...
 
     def begin(self, identity: str) -> None:
-        """Start the servers of an open workspace, beside everything else."""
+        """Start the servers of an open workspace beside everything else; without trust end them."""
         ...
 
     async def reports(self, identity: str) -> tuple[ServerReport, ...]:
         """How the servers of a workspace are doing, in order."""
+        ...
+
+    async def keeping(self) -> str:
+        """Where secrets are kept, for people."""
         ...
 
     async def add(self, identity: str, drafts: Sequence[Draft]) -> None:
@@ -129,12 +206,41 @@ class Tooling(Protocol):
         ...
 
 
+class CacheEndpoints(Protocol):
+    """The caches of open workspaces, served to other programs; all may raise HelixError."""
+
+    async def sharing(self, identity: str) -> Sharing:
+        """How a workspace's cache is shared now."""
+        ...
+
+    async def begin(self, identity: str) -> None:
+        """Start the endpoint of a workspace that has it switched on."""
+        ...
+
+    async def switch(self, identity: str, on: bool) -> None:
+        """Serve a workspace's cache from now on, or no longer."""
+        ...
+
+    async def renew(self, identity: str) -> None:
+        """Make a new token: who holds the former one is shut out."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
 
     @property
     def tooling(self) -> Tooling:
         """What tools may reach."""
+        ...
+
+    @property
+    def endpoints(self) -> CacheEndpoints:
+        """What serves caches to other programs."""
+        ...
+
+    def cache_command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
         ...
 
     @property
@@ -204,6 +310,10 @@ class Desk(Protocol):
         """Let the model of a label (empty: the default) answer in a workspace. Raises HelixError."""
         ...
 
+    async def recast(self, identity: str) -> None:
+        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
+        ...
+
     async def save_settings(self, settings: Settings) -> None:
         """Keep changed settings. Raises HelixError."""
         ...
@@ -216,10 +326,7 @@ class Desk(Protocol):
         """Keep a provider's key; an empty one is forgotten."""
         ...
 
-    async def list_models(self, provider: Provider, key: str) -> list[str]:
-        """The models that a server offers; `key` empty: the kept one. Raises ModelError."""
-        ...
-
-    async def try_model(self, provider: Provider, model: str, key: str) -> str:
-        """Ask a model for one short answer, streamed; the answer's beginning. Raises ModelError."""
+    @property
+    def models(self) -> ModelServers:
+        """What is known of models, and their servers, asked."""
         ...

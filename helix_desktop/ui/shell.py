@@ -157,6 +157,7 @@ class Shell(QObject):
             self._heard[identity] = room.listen(lambda session, update: self._hear(room, session, update))
             await watch(room.store, self._window.banners)
             self._desk.servers.begin(identity)
+            self._intents.start(self._desk.endpoints.begin(identity), f"share cache {identity}")
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
         await self._desk.save_settings(self._desk.settings.opened(identity))
         self.work.proposals = await self._desk.proposals(identity)

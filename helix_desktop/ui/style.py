@@ -193,6 +193,8 @@ QAbstractScrollArea::corner { background: transparent; border: 0; }
 QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text;
     selection-background-color: $selection; selection-color: $text; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
+QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
+QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 8px; }
 QListWidget[kind="cards"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px;
     padding: 4px; }
 QListWidget[kind="cards"]:focus { border: 2px solid $accent; padding: 3px; }

@@ -20,6 +20,7 @@ from helix_desktop.agent.update import (
 from helix_desktop.context import planner
 from helix_desktop.context.event import HandoverFailed, HandoverMade, TurnEnded, UserSpoke
 from helix_desktop.ui.beside import Beside
+from helix_desktop.ui.budgeting import SpendingPresenter
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.chat.from_events import model_name
@@ -31,7 +32,6 @@ from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
-from helix_desktop.ui.spending.presenter import SpendingPresenter
 from helix_desktop.ui.timeline.from_events import cards_of
 from helix_desktop.ui.timeline.points import points_of
 from helix_desktop.ui.timeline.rows import TimelineState

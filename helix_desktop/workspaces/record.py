@@ -12,6 +12,9 @@ from helix_desktop.context.tool import Rule
 Grant = Literal["sandbox", "network", "fetch"]
 """What a person lets a workspace's agent have: see the fields of these names."""
 
+MAIN = "main"
+"""In the place of a role's model: the main model does it, whatever the app's choice is."""
+
 
 class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One workspace. Its identity is the UUID; the path is only where its folder was last seen.
@@ -22,7 +25,9 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `sandbox` holds commands back where the system can, `network` lets them use the network all the same, and
     `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
-    `servers` are its MCP servers, each with the fingerprint that the person agreed to.
+    `fast`, `summary` and `long` name models for roles, as `model` does: empty is the app's choice, MAIN the
+    main model. `servers` are its MCP servers, each with the fingerprint that the person agreed to.
+    `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
     """
 
     id: str
@@ -41,3 +46,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     network: bool = False
     fetch: bool = False
     servers: tuple[ServerEntry, ...] = ()
+    share_port: int = 0
+    fast: str = ""
+    summary: str = ""
+    long: str = ""

@@ -24,15 +24,10 @@ from helix_desktop.ui.handover.rows import DraftRow, Reach
 from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.policy_form import policy_form
-from helix_desktop.ui.settings.rows import (
-    AboutInfo,
-    CheckLine,
-    PermissionRow,
-    ProviderForm,
-    ProviderStatus,
-)
+from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow
 from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.widgets import card, column, label, retint
+from tests.support import providers_gallery
 
 WIDE_PX = 1440
 OUT = Path("build/gallery-shell")
@@ -159,24 +154,6 @@ def _empty(window: MainWindow) -> None:
     window.show_place("empty")
 
 
-PROVIDERS = (
-    ProviderForm("demo", "Offline demo", "", "demo", 24_000, 2_000, demo=True),
-    ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "qwen3-coder:30b", 32_768, 4_000),
-    ProviderForm(
-        "p2", "OpenRouter", "https://openrouter.ai/api/v1", "anthropic/claude-opus", 200_000, 16_000
-    ),
-)
-STATUS = (
-    ProviderStatus("demo", False, "none", ""),
-    ProviderStatus("p1", True, "none", ""),
-    ProviderStatus("p2", False, "keychain", "Secret Service"),
-)
-CHECKS = (
-    CheckLine("Reach", "ok", "answered in 41 ms"),
-    CheckLine("Key", "ok", "accepted"),
-    CheckLine("Models", "failed", "The server lists no model of this name. Choose one of the 14 it has."),
-    CheckLine("Streaming", "running"),
-)
 POLICY = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
 RULES = (
     PermissionRow("r1", "Run: pytest -q", "Saved 12 Nov", "used 41 times, last 20 Nov, 15:02"),
@@ -191,8 +168,7 @@ ABOUT = AboutInfo("0.1.0", "3.11.2", "6.11.3", "/home/mara/.local/share/helix-de
 
 def make_settings(window: MainWindow) -> SettingsDialog:
     """The settings with all pages filled."""
-    dialog = SettingsDialog(window)
-    dialog.providers.show_providers(PROVIDERS, STATUS)
+    dialog = providers_gallery.make(window)
     dialog.appearance.show_appearance("system", 13, True)
     dialog.policy.show_policy(policy_form("helix-desktop", POLICY))
     dialog.policy.refuse("observe_place_at", "“Prepare at” must not be above “Put in place at”.")
@@ -219,7 +195,6 @@ def shoot_dialogs(app: QApplication, window: MainWindow, mode: str, out: Path) -
     for page in pages:
         dialog.show_page(page)
         dialog.providers.list.setCurrentRow(2)
-        dialog.providers.editor.show_checks(CHECKS if page == "providers" else ())
         retint(dialog, window.theme)
         app.processEvents()
         dialog.grab().save(str(out / f"settings-{page}-{mode}.png"))

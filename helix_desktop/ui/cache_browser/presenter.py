@@ -109,7 +109,8 @@ class CachePresenter:
     def _tell_result(self, verified: int, damaged: int) -> None:
         if not damaged:
             why = "The bytes of each have the SHA-256 they are stored under."
-            self._inform(Banner(_VERIFIED, "info", f"All {verified:,} entries are sound.", why))
+            said = "The one entry is sound." if verified == 1 else f"All {verified:,} entries are sound."
+            self._inform(Banner(_VERIFIED, "info", said, why))
             return
         self._inform(
             Banner(

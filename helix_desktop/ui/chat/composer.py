@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -116,6 +116,10 @@ class Composer(QWidget):
         self._estimate.setText(words)
         self._estimate.setVisible(bool(words))
 
+    def model_corner(self) -> QPoint:
+        """The top left corner of the model's button on the screen."""
+        return self._model.mapToGlobal(QPoint(0, 0))
+
     def set_model(self, name: str) -> None:
         """Show the model's name; empty hides it."""
         self._model.setText(name)
@@ -198,11 +202,11 @@ class Composer(QWidget):
 
     def _connect(self) -> None:
         self.editor.installEventFilter(self)
-        self.editor.entered.connect(self._submit)
+        for submit in (self.editor.entered, self._queue.clicked):
+            submit.connect(lambda: self._leave(self.submitted))
         self.editor.textChanged.connect(self._typed)
         self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
         self._chips.removed.connect(self.attachment_removed)
-        self._queue.clicked.connect(self._submit)
         self._steer.clicked.connect(self.steer)
         self.editor.steering.connect(self.steer)
         self._send.clicked.connect(self._send_or_stop)
@@ -219,14 +223,11 @@ class Composer(QWidget):
         if self._running:
             self.stop_requested.emit()
         else:
-            self._submit()
+            self._leave(self.submitted)
 
     def steer(self) -> None:
         """Send what is typed into the turn that runs; without one it begins a turn."""
         self._leave(self.steered if self._running else self.submitted)
-
-    def _submit(self) -> None:
-        self._leave(self.submitted)
 
     def _leave(self, sent: SignalInstance) -> None:
         text = self.text()

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QVBoxLayout, QWidget
 
-from helix_desktop.context.event import InLine
+from helix_desktop.context.message import InLine
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.queue_list import QueueList

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from helix_desktop.context.event import InLine
+from helix_desktop.context.message import InLine
 from helix_desktop.ui.chat.editor import Editor
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import (

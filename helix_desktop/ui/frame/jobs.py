@@ -27,6 +27,9 @@ class _JobLine(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
         self._cancel = PushButton("Cancel", "link")
+        held = self._cancel.sizePolicy()
+        held.setRetainSizeWhenHidden(True)  # the bars of all lines stand below each other
+        self._cancel.setSizePolicy(held)
         self._cancel.clicked.connect(lambda: self.cancelled.emit(self._id))
         face = IconLabel("loader-circle", px=14)
         line = row(face, self._text, self._bar, self._cancel, margins=(20, 3, 12, 3), gap=9)

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.context.content import StoreTotals
-from helix_desktop.context.digest import size_text
+from helix_desktop.context.digest import count_text, size_text
 from helix_desktop.context.keeping import DAY_MS, TRASH_DAYS, CleanUp, Plan
 from helix_desktop.ui.field import Field
 from helix_desktop.ui.settings.form import page
@@ -87,7 +87,7 @@ class DataPage(QWidget):
         trashed = plan.trashed
         count = totals.entries - trashed.entries
         held = totals.stored_size - trashed.stored_size
-        self.held.setText(f"{count:,} entries, {size_text(held)} on disk")
+        self.held.setText(f"{count_text(count, 'entry', 'entries')}, {size_text(held)} on disk")
         going, size = len(plan.going) + plan.spared.entries, plan.freed + plan.spared.stored_size
         could = f"{going:,} of them could go: {size_text(size)} on disk"
         self.could_go.setText(could if going else "Nothing of it could go now")

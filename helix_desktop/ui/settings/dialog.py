@@ -10,17 +10,20 @@ from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWi
 
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.settings.form import page
 from helix_desktop.ui.settings.mcp_page import McpPage
 from helix_desktop.ui.settings.pages import AboutPage, AppearancePage
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy_page import PolicyPage
 from helix_desktop.ui.settings.providers import ProvidersPage
+from helix_desktop.ui.settings.roles_card import RolesCard
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import ICON_GAP_PX, PushButton, column, label, row
 
-SettingsPage = Literal["providers", "appearance", "policy", "permissions", "mcp", "data", "about"]
+SettingsPage = Literal["providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about"]
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("providers", "Providers", "plug"),
+    ("roles", "Model roles", "cpu"),
     ("appearance", "Appearance", "palette"),
     ("policy", "Context policy", "layers"),
     ("permissions", "Permissions", "shield-check"),
@@ -28,11 +31,11 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("data", "Data", "hard-drive"),
     ("about", "About", "info"),
 )
-_SIZE = (900, 720)
+_SIZE = (980, 760)
 
 
 class SettingsDialog(QDialog):
-    """Seven pages; what they ask for comes out as the pages' own signals."""
+    """Eight pages; what they ask for comes out as the pages' own signals."""
 
     def __init__(self, parent: QWidget) -> None:
         """Start on the providers."""
@@ -43,9 +46,10 @@ class SettingsDialog(QDialog):
         self.setMinimumSize(620, 440)
         self.providers, self.appearance = ProvidersPage(), AppearancePage()
         self.policy, self.permissions, self.about = PolicyPage(), PermissionsPage(), AboutPage()
-        self.data, self.mcp = DataPage(), McpPage()
+        self.data, self.mcp, self.roles = DataPage(), McpPage(), RolesCard()
         self._pages: dict[str, QWidget] = {
             "providers": self.providers,
+            "roles": self._roles_page(),
             "appearance": self.appearance,
             "policy": self.policy,
             "permissions": self.permissions,
@@ -75,6 +79,14 @@ class SettingsDialog(QDialog):
         across.setStretch(1, 1)
         self.setLayout(across)
         self.show_page("providers")
+
+    def _roles_page(self) -> QWidget:
+        whole, _ = page(
+            "Which model does what",
+            "One model can do everything; a faster, cheaper or larger one can take some of the work.",
+            column(self.roles),
+        )
+        return whole
 
     def show_page(self, name: SettingsPage) -> None:
         """Show one page."""

@@ -12,6 +12,7 @@ from helix_desktop.ui.settings.form import page
 from helix_desktop.ui.settings.mcp_card import ServerCard
 from helix_desktop.ui.settings.mcp_form import Editing
 from helix_desktop.ui.settings.mcp_words import counted, error_text, total_text
+from helix_desktop.ui.settings.sharing_card import SharingCard
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import PushButton, column, empty_layout, label, retint, row
 
@@ -144,9 +145,12 @@ class McpPage(QWidget):
         self._undo.setLayout(row(self._undo_words, None, undo, margins=(14, 5, 8, 5)))
         self._list = QVBoxLayout()
         self._list.setSpacing(10)
+        self.sharing = SharingCard()
         self._head = QWidget()
         self._head.setLayout(row(self._add, None, self._total))
-        body = column(self._head, self.add_box, self._fault, self._undo, self._empty, self._list, gap=10)
+        body = column(
+            self._head, self.add_box, self._fault, self._undo, self._empty, self._list, self.sharing, gap=10
+        )
         whole, self._lead = page("MCP servers", " ", body)
         self.setLayout(column(whole))
         self.add_box.cancelled.connect(self.add_box.hide)
@@ -156,13 +160,17 @@ class McpPage(QWidget):
         """No workspace is open."""
         self._show_cards(())
         self._lead.setText("Open a workspace to give its agent more tools.")
-        for part in (self._head, self.add_box, self._fault, self._undo, self._empty):
+        for part in (self._head, self.add_box, self._fault, self._undo, self._empty, self.sharing):
             part.hide()
 
-    def show_servers(self, workspace: str, folder: str, reports: tuple[ServerReport, ...]) -> None:
-        """Show how the servers of a workspace are doing."""
+    def show_servers(
+        self, workspace: str, folder: str, reports: tuple[ServerReport, ...], keeping: str = ""
+    ) -> None:
+        """Show how the servers of a workspace are doing; `keeping` says where secrets are kept."""
+        self.add_box.editing.form.keeping = keeping
         self._lead.setText(_LEAD.format(name=workspace))
         self._head.show()
+        self.sharing.show()
         self._total.setText(total_text(reports))
         self._empty.setText(
             "No server yet. Files such as .mcp.json in the folder are never read by themselves: paste what "
@@ -174,7 +182,9 @@ class McpPage(QWidget):
             self._show_cards(names)
         for report in reports:
             taken = tuple(name for name in names if name != report.entry.name)
-            self.cards[report.entry.name].show_report(report, folder, taken)
+            shown = self.cards[report.entry.name]
+            shown.editing.form.keeping = keeping
+            shown.show_report(report, folder, taken)
 
     def _show_cards(self, names: tuple[str, ...]) -> None:
         kept = {name: card for name, card in self.cards.items() if name in names}

@@ -35,6 +35,11 @@ class McpPresenter:
         desk.servers.listen(self._hear)
         self._page.card_made.connect(self._connect)
         self._page.undo_requested.connect(lambda: self._do(self._undo, "undo"))
+        endpoints, shared = desk.endpoints, self._page.sharing
+        shared.switched.connect(
+            lambda on: self._do(lambda: endpoints.switch(shell.active, on), "share the cache")
+        )
+        shared.renew_requested.connect(lambda: self._do(lambda: endpoints.renew(shell.active), "new token"))
         box = self._page.add_box
         box.added.connect(lambda drafts: self._do(lambda: self._add(drafts), "add"))
         box.test_requested.connect(lambda draft: self._test("", draft, box.editing))
@@ -82,9 +87,13 @@ class McpPresenter:
             self._page.show_nothing()
             return
         record = self._desk.registry.get(room.id)
-        reports = await self._desk.servers.reports(room.id)
+        reports, keeping = await self._desk.servers.reports(room.id), await self._desk.servers.keeping()
         if room.id == self._shell.active:
-            self._page.show_servers(record.name, record.path, reports)
+            self._page.show_servers(record.name, record.path, reports, keeping)
+        sharing = await self._desk.endpoints.sharing(room.id)
+        if room.id == self._shell.active:
+            command = self._desk.cache_command(room.id)
+            self._page.sharing.show_sharing(record.name, command, sharing)
 
     async def _add(self, drafts: list[Draft]) -> None:
         await self._desk.servers.add(self._shell.active, drafts)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.context.tool import Effect, RuleKind
+from helix_desktop.ui.chat.plain import reveal
 from helix_desktop.ui.settings.form import page
 from helix_desktop.ui.settings.reach_group import ReachGroup
 from helix_desktop.ui.settings.rows import PermissionRow
@@ -38,6 +40,8 @@ _ICONS: dict[Effect, tuple[str, str]] = {
     "ask": ("shield-question-mark", "accent_text"),
     "deny": ("shield-alert", "error"),
 }
+_MOST_SIGNS = 320  # of a rule that are shown
+_BREAKS = re.compile(r"(\S{24})(?=\S)")
 _STRICTEST = (
     "The strictest rule wins: never, before always ask, before allow. A rule that allows commands by their "
     "first words holds in the sandbox only."
@@ -124,7 +128,7 @@ class PermissionsPage(QWidget):
         said = "You trust this folder" if trusted else "You have not trusted this folder: nothing runs in it"
         change = PushButton("Take trust back" if trusted else "Trust…", "danger" if trusted else "primary")
         change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
-        words = column(label(said), label(path, "faint", wrap=True), gap=3)
+        words = column(label(said, wrap=True), label(path, "faint", wrap=True), gap=3)
         parts = row(IconLabel(icon, px=18, ink=ink), words, change, margins=(14, 10, 10, 10), gap=12)
         parts.setStretch(1, 1)
         self._trust.addWidget(card(parts))
@@ -151,10 +155,22 @@ class PermissionsPage(QWidget):
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         icon, ink = _ICONS[rule.effect]
         about = " · ".join(part for part in (rule.saved, rule.used) if part)
-        words = column(label(rule.rule, "mono", wrap=True), label(about, "faint", wrap=True), gap=3)
+        words = column(_sentence(rule.rule), label(about, "faint", wrap=True), gap=3)
         parts = row(IconLabel(icon, px=18, ink=ink), words, margins=(14, 10, 10, 10), gap=12)
         parts.setStretch(1, 1)
         if rule.session:
             parts.addWidget(Badge("This session", "accent"))
         parts.addWidget(revoke)
         return card(parts)
+
+
+def _sentence(rule: str) -> QLabel:
+    """A rule as it is, with its hidden signs in sight; a very long one by its ends, whole in the tooltip."""
+    shown = reveal(rule)
+    cut = len(shown) > _MOST_SIGNS
+    ends = f"{shown[: _MOST_SIGNS // 2]} … {shown[-_MOST_SIGNS // 2 :]}" if cut else shown
+    # A word longer than the page would widen it: let it break anywhere.
+    whole = label(_BREAKS.sub("\\1\u200b", ends), "mono", wrap=True)
+    whole.setToolTip(shown if cut else "")
+    whole.setAccessibleName(shown)
+    return whole

@@ -7,240 +7,28 @@ from dataclasses import replace
 from itertools import chain
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QIntValidator
-from PySide6.QtWidgets import (
-    QFrame,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QMenu,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QStackedWidget, QWidget
 
-from helix_desktop.ui.field import Field
+from helix_desktop.config.catalogue import Catalogue, Vendor
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.settings.form import page
-from helix_desktop.ui.settings.rows import (
-    PRESETS,
-    CheckLine,
-    Preset,
-    ProviderForm,
-    ProviderStatus,
-    provider_faults,
-)
+from helix_desktop.ui.settings.found_servers import FoundServers
+from helix_desktop.ui.settings.provider_editor import NEW, ProviderEditor
+from helix_desktop.ui.settings.rows import ProviderForm, ProviderStatus
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import (
-    Badge,
-    Combo,
-    IconButton,
-    IconLabel,
-    PushButton,
-    Switch,
-    column,
-    empty_layout,
-    label,
-    row,
-)
+from helix_desktop.ui.widgets import Badge, PushButton, column, label, row
 
-_NEW = ProviderForm("", "", "", "", 128_000, 8_000)
-_FACES = {
-    "running": ("loader-circle", "muted"),
-    "ok": ("circle-check", "ok"),
-    "failed": ("circle-x", "error"),
-}
-_KEY_WANTED = "Only if the server asks for one"
-_KEY_WOULD_GO = "in the system's keychain, or for this run only where there is none"
 _LINE_PX, _LINES = 32, 4
 _ID = int(Qt.ItemDataRole.UserRole)
-
-
-class _Number(QLineEdit):
-    """A field for a count of tokens."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setValidator(QIntValidator(0, 100_000_000, self))
-        self.setMaximumWidth(140)
-
-    def value(self) -> int:
-        text = self.text().strip()
-        return int(text) if text.isdigit() else 0
-
-
-class _CheckList(QWidget):
-    """The lines of a test, each with a tick or a cross."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(146, 2, 0, 0)
-        self._column.setSpacing(6)
-        self._theme = LIGHT
-
-    def show_lines(self, lines: Sequence[CheckLine]) -> None:
-        empty_layout(self._column)
-        for line in lines:
-            face = IconLabel(_FACES[line.state][0], px=15, ink=_FACES[line.state][1])
-            face.tint(self._theme)
-            words = label(line.detail, "error" if line.state == "failed" else "faint", wrap=True)
-            shown = QWidget()
-            parts = row(face, label(line.name), words, gap=8)
-            parts.setStretch(2, 1)
-            shown.setLayout(parts)
-            shown.setAccessibleName(f"{line.name}: {line.state}. {line.detail}")
-            self._column.addWidget(shown)
-        self.setVisible(bool(lines))
-
-    def tint(self, theme: Theme) -> None:
-        self._theme = theme
-
-
-class ProviderEditor(QWidget):
-    """The fields of one provider."""
-
-    saved = Signal(object)
-    test_requested = Signal(object)
-    models_requested = Signal(object)
-    remove_requested = Signal(str)
-    use_requested = Signal(str)
-
-    def __init__(self) -> None:
-        """Start with a new provider."""
-        super().__init__()
-        self._id = ""
-        self._name, self._url, self._key = QLineEdit(), QLineEdit(), QLineEdit()
-        self._url.setPlaceholderText("http://localhost:11434/v1")
-        self._key.setEchoMode(QLineEdit.EchoMode.Password)
-        self._eye = IconButton("eye", "Show the key")
-        self._eye.setCheckable(True)
-        self._eye.toggled.connect(self._show_key)
-        self._presets = PushButton("Presets…")
-        self._presets.setMenu(self._preset_menu())
-        self._model = Combo()
-        self._model.setEditable(True)
-        self._model.setInsertPolicy(Combo.InsertPolicy.NoInsert)
-        self._list = PushButton("List models")
-        self._window, self._reserve = _Number(), _Number()
-        self._images = Switch("The model can see images")
-        self._checks = _CheckList()
-        self._test, self._save = PushButton("Test", "", "zap"), PushButton("Save", "primary")
-        self._use, self._remove = PushButton("Use in this workspace"), PushButton("Remove", "danger")
-        self._fields = {
-            "name": Field("Name", self._name),
-            "base_url": Field("Base URL", self._url, beside=self._presets),
-            "key": Field("API key", self._key, beside=self._eye),
-            "model": Field("Model", self._model, beside=self._list),
-            "window": Field("Window", self._window, beside=label("tokens that it can read at once", "faint")),
-            "reserve": Field(
-                "Answer reserve", self._reserve, beside=label("tokens kept for its answer", "faint")
-            ),
-            "images": Field("Images", self._images),
-        }
-        self._test.clicked.connect(lambda: self.test_requested.emit(self.form()))
-        self._list.clicked.connect(lambda: self.models_requested.emit(self.form()))
-        self._save.clicked.connect(self._try_save)
-        self._use.clicked.connect(lambda: self.use_requested.emit(self._id))
-        self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
-        self.footer = QFrame()
-        self.footer.setObjectName("settings_footer")
-        buttons = row(self._remove, None, self._use, self._test, self._save, margins=(28, 12, 28, 12), gap=8)
-        self.footer.setLayout(buttons)
-        self.setLayout(column(*self._fields.values(), 2, self._checks, None, gap=8))
-        self.show_provider(_NEW, ProviderStatus("", False, "none", ""))
-
-    def show_provider(self, form: ProviderForm, status: ProviderStatus) -> None:
-        """Fill the fields; a key that is already kept stays where it is and is not shown."""
-        self._id = form.id
-        self._name.setText(form.name)
-        self._url.setText(form.base_url)
-        self._key.setText(form.key)
-        self._key.setPlaceholderText(
-            "Kept; type to replace it" if status.key_place != "none" else _KEY_WANTED
-        )
-        self._model.clear()
-        self._model.setEditText(form.model)
-        self._window.setText(str(form.window))
-        self._reserve.setText(str(form.reserve))
-        self._images.setChecked(form.images)
-        self._checks.show_lines(())
-        for field in self._fields.values():
-            field.show_fault("")
-        self._fields["key"].set_note(_key_note(status))
-        self._use.setVisible(bool(form.id) and not status.in_use)
-        self._remove.setVisible(bool(form.id))
-
-    def begin(self) -> None:
-        """Give the keyboard to the first field."""
-        self._name.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def show_checks(self, lines: Sequence[CheckLine]) -> None:
-        """Show how far a test is."""
-        self._checks.show_lines(lines)
-        running = any(line.state == "running" for line in lines)
-        self._test.setEnabled(not running)
-
-    def show_models(self, names: Sequence[str]) -> None:
-        """Offer the models that the server has; what was typed stays."""
-        typed = self._model.currentText()
-        self._model.clear()
-        self._model.addItems(list(names))
-        self._model.setEditText(typed or (names[0] if names else ""))
-
-    def form(self) -> ProviderForm:
-        """What is filled in now."""
-        return ProviderForm(
-            self._id, self._name.text().strip(), self._url.text().strip(), self._model.currentText().strip(),
-            self._window.value(), self._reserve.value(), self._key.text().strip(),
-            images=self._images.isChecked(),
-        )  # fmt: skip
-
-    def faults(self) -> dict[str, str]:
-        """What is marked as wrong: field name and words."""
-        return {name: field.fault() for name, field in self._fields.items() if field.fault()}
-
-    def _try_save(self) -> None:
-        form = self.form()
-        faults = provider_faults(form)
-        for name, field in self._fields.items():
-            field.show_fault(faults.get(name, ""))
-        if not faults:
-            self.saved.emit(form)
-
-    def _preset_menu(self) -> QMenu:
-        menu = QMenu(self)
-        for preset in PRESETS:
-            action = QAction(f"{preset.name}\t{preset.base_url}", menu)
-            action.triggered.connect(lambda _=False, chosen=preset: self._take(chosen))
-            menu.addAction(action)
-        return menu
-
-    def _take(self, preset: Preset) -> None:
-        self._url.setText(preset.base_url)
-        if not self._name.text().strip():
-            self._name.setText(preset.name)
-        self._key.setPlaceholderText("Paste the key" if preset.needs_key else "None needed")
-
-    def _show_key(self, shown: bool) -> None:
-        self._key.setEchoMode(QLineEdit.EchoMode.Normal if shown else QLineEdit.EchoMode.Password)
-        self._eye.set_icon("eye-off" if shown else "eye")
-        self._eye.set_tip("Hide the key" if shown else "Show the key")
-
-
-def _key_note(status: ProviderStatus) -> str:
-    return {
-        "keychain": f"Kept in the {status.key_text}.",
-        "environment": f"Taken from the {status.key_text}.",
-        "run": f"Kept for {status.key_text}.",
-        "none": f"Will be kept {status.key_text or _KEY_WOULD_GO}.",
-    }[status.key_place]
 
 
 class ProvidersPage(QWidget):
     """The list of providers with the demo model first, and the fields of the chosen one."""
 
     provider_chosen = Signal(str)
+    look_requested = Signal()
 
     def __init__(self) -> None:
         """Start with an empty list."""
@@ -254,8 +42,14 @@ class ProvidersPage(QWidget):
         self.list.setIconSize(QSize(16, 16))
         self.list.currentItemChanged.connect(lambda now, _: self._choose(now))
         self.editor = ProviderEditor()
-        self._add = PushButton("Add provider", "", "plus")
-        self._add.clicked.connect(self.add)
+        self.found = FoundServers()
+        self._add, self._look = (
+            PushButton("Add provider", "", "plus"),
+            PushButton("Find local servers", "", "search"),
+        )
+        self._menu = QMenu(self)
+        self._add.setMenu(self._menu)
+        self._look.clicked.connect(self.look_requested)
         self._demo_use = PushButton("Use in this workspace")
         self._demo_use.clicked.connect(lambda: self.editor.use_requested.emit(self._chosen_id()))
         self._stack = QStackedWidget()
@@ -263,12 +57,13 @@ class ProvidersPage(QWidget):
         self._stack.addWidget(self._demo_page())
         whole, _ = page(
             "Model providers",
-            "Any server that speaks Chat Completions. A key is sent to its own server and nowhere else.",
-            column(self.list, row(self._add, None), 8, self._stack, gap=8),
+            "A key is sent to its own server and nowhere else. Proxy and certificates are the system's.",
+            column(self.list, row(self._add, self._look, None), self.found, 8, self._stack, gap=8),
         )
         self.setLayout(column(whole, self.editor.footer, gap=0))
         self._demo_use.hide()
         self._show_editor(False)
+        self.use_catalogue(Catalogue())
 
     def _demo_page(self) -> QWidget:
         words = label(
@@ -283,6 +78,24 @@ class ProvidersPage(QWidget):
         )
         return demo
 
+    def use_catalogue(self, catalogue: Catalogue) -> None:
+        """Offer the vendors that are known, and know what they publish."""
+        self._menu.clear()
+        for key in (True, False):
+            for vendor in catalogue.vendors:
+                if vendor.key is key:
+                    self._offer(vendor)
+            self._menu.addSeparator()
+        other = QAction("Another server…", self._menu)
+        other.triggered.connect(self.add)
+        self._menu.addAction(other)
+        self.editor.use_catalogue(catalogue)
+
+    def _offer(self, vendor: Vendor) -> None:
+        action = QAction(vendor.title, self._menu)
+        action.triggered.connect(lambda _=False, chosen=vendor: self.add_vendor(chosen))
+        self._menu.addAction(action)
+
     def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
         """Show these providers; the chosen one stays chosen."""
         chosen = self._chosen_id()
@@ -293,7 +106,7 @@ class ProvidersPage(QWidget):
         for form in forms:
             state = self._states.get(form.id)
             in_use = "in use here" if state is not None and state.in_use else ""
-            words = (form.name, "" if form.demo else form.model, in_use)
+            words = (form.name, "" if form.demo else form.usual, in_use)
             item = QListWidgetItem(" · ".join(word for word in words if word))
             item.setData(_ID, form.id)
             self.list.addItem(item)
@@ -306,10 +119,20 @@ class ProvidersPage(QWidget):
 
     def add(self) -> None:
         """Begin a new provider."""
+        self._begin(NEW)
+
+    def add_vendor(self, vendor: Vendor) -> None:
+        """Begin a provider with what is known of a vendor, so that only its key is missing."""
+        models = tuple(ModelEntry(name=name) for name in vendor.begin)
+        usual = vendor.begin[0] if vendor.begin else ""
+        self._begin(ProviderForm("", vendor.name, vendor.base_url, vendor.dialect, models, usual))
+        self.editor.want_key(vendor.key)
+
+    def _begin(self, form: ProviderForm) -> None:
         self.list.clearSelection()
         self.list.setCurrentRow(-1)
         self._show_editor(True)
-        self.editor.show_provider(_NEW, ProviderStatus("", False, "none", self._new_key_place()))
+        self.editor.show_provider(form, ProviderStatus("", False, "none", self._new_key_place()))
         self.editor.begin()
 
     def tint(self, theme: Theme) -> None:

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from helix_desktop.config.catalogue import Dialect
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.tool import Effect
+
+LEAST_WINDOW = 4_000
+"""Tokens below which a window cannot hold the tools and one answer."""
 
 KeyPlace = Literal["keychain", "environment", "run", "none"]
 TestState = Literal["running", "ok", "failed"]
@@ -14,38 +19,20 @@ PolicyValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    """A server that many people use: name, base URL, whether it asks for a key."""
-
-    name: str
-    base_url: str
-    needs_key: bool
-
-
-PRESETS = (
-    Preset("OpenAI", "https://api.openai.com/v1", True),
-    Preset("OpenRouter", "https://openrouter.ai/api/v1", True),
-    Preset("Ollama", "http://localhost:11434/v1", False),
-    Preset("LM Studio", "http://localhost:1234/v1", False),
-    Preset("llama.cpp", "http://localhost:8080/v1", False),
-    Preset("vLLM", "http://localhost:8000/v1", False),
-)
-"""Addresses from the documentation of each server."""
-
-
-@dataclass(frozen=True, slots=True)
 class ProviderForm:
-    """One provider as filled in; `key` is only what was typed now: a kept key is never shown again."""
+    """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
+
+    `usual` is the model that answers when none is named.
+    """
 
     id: str  # empty while it is new
     name: str
     base_url: str
-    model: str
-    window: int  # tokens
-    reserve: int  # tokens kept free for the answer
+    dialect: Dialect = "openai-chat"
+    models: tuple[ModelEntry, ...] = ()
+    usual: str = ""
     key: str = ""
     demo: bool = False
-    images: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +49,7 @@ class ProviderStatus:
 
 @dataclass(frozen=True, slots=True)
 class CheckLine:
-    """One line of a test: reach, auth, models, streaming; with what was found."""
+    """A notice of what was done, or of what went wrong."""
 
     name: str
     state: TestState
@@ -176,12 +163,13 @@ def provider_faults(form: ProviderForm) -> dict[str, str]:
         faults["name"] = "Give it a name, so that you can tell it from others."
     if not _is_web_address(form.base_url):
         faults["base_url"] = "Give a web address such as http://localhost:11434/v1."
-    if not form.model.strip():
-        faults["model"] = "Name a model, or list the models that the server has."
-    if form.window < _LEAST_WINDOW:
-        faults["window"] = f"A window below {_LEAST_WINDOW:,} tokens cannot hold the tools and one answer."
-    if not 0 < form.reserve <= form.window // 2:
-        faults["reserve"] = "Keep some tokens for the answer, at most half of the window."
+    if not form.models:
+        faults["models"] = "Add a model: list those that the server has, or write its name."
+    small = [model.name for model in form.models if 0 < model.window < LEAST_WINDOW]
+    if small:
+        faults["models"] = (
+            f"The window of {small[0]} is below {LEAST_WINDOW:,} tokens: it cannot hold tools and an answer."
+        )
     return faults
 
 
@@ -201,9 +189,6 @@ def policy_fault(field: PolicyField, text: str) -> str:
 
 def _plain(text: str) -> str:
     return text.replace(",", "").replace("\u2009", "").removesuffix("%").strip()
-
-
-_LEAST_WINDOW = 4_000
 
 
 def _is_web_address(text: str) -> bool:

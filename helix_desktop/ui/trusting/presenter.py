@@ -55,6 +55,7 @@ class Trusting(QObject):
     async def keep(self, identity: str, trusted: bool) -> None:
         """Keep the person's word on a folder; without their trust what runs there is stopped."""
         self._desk.registry.change(identity, trusted=trusted)
+        self._desk.servers.begin(identity)
         room = self._desk.rooms.get(identity)
         if room is not None and not trusted:
             for conversation in room.conversations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -62,7 +63,18 @@ async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
         await writer.drain()
         writer.close()
 
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        with contextlib.suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
+                await writer.drain()
+
     web = await asyncio.start_server(page, "127.0.0.1", 0)
+    flood = await asyncio.start_server(endless, "127.0.0.1", 0)
     port = web.sockets[0].getsockname()[1]
     closed = await asyncio.start_server(page, "127.0.0.1", 0)
     nothing = closed.sockets[0].getsockname()[1]
@@ -70,11 +82,14 @@ async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
     await closed.wait_closed()
     entries = [
         agreed(name, command="", args=(), url=f"http://127.0.0.1:{one}/mcp")
-        for name, one in (("page", port), ("nothing", nothing))
+        for name, one in (("page", port), ("nothing", nothing), ("flood", flood.sockets[0].getsockname()[1]))
     ]
     await rig.hub.use(entries, True)
     await rig.when(lambda: all(rig.actor(one.name).condition.state == "failed" for one in entries))
     assert "401 Unauthorized" in rig.actor("page").condition.why
     assert "connect" in rig.actor("nothing").condition.why.lower()
-    web.close()
-    await web.wait_closed()
+    assert "an answer of over 16 MB" in rig.actor("flood").condition.why
+    await rig.close()
+    for server in (web, flood):
+        server.close()
+        await server.wait_closed()

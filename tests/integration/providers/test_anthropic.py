@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -25,6 +24,7 @@ from helix_desktop.context.message import (
 )
 from helix_desktop.providers.anthropic import Anthropic
 from helix_desktop.providers.http import Http
+from tests.support.bound_thinking import BoundThinking
 from tests.support.chat_server import (
     Call,
     ChatServer,
@@ -276,46 +276,11 @@ class TestForms:
             assert len(server.bodies) == 4
 
 
-class BoundThinking:
-    """A server that takes thinking back only where nothing before it has changed since.
-
-    The signature of its thinking is a digest of all that it read; cache breakpoints are no part of it.
-    """
-
-    def __init__(self) -> None:
-        self.refused = 0
-        self.taken = 0
-
-    def __call__(self, request: dict[str, Any]) -> Reply:
-        """Look at all thinking, then think and read a file."""
-        self.taken = 0
-        messages = request["messages"]
-        for number, message in enumerate(messages):
-            for place, block in enumerate(message["content"]):
-                if block["type"] != "thinking":
-                    continue
-                self.taken += 1
-                if block["signature"] != _seal(request, messages[:number], message["content"][:place]):
-                    self.refused += 1
-                    return error(
-                        400,
-                        f"messages.{number}.content.{place}: Invalid `signature` in `thinking` block. "
-                        "The block is bound to a different conversation.",
-                    )
-        seal = _seal(request, messages, [])
-        number = len(messages)
-        return Stream(Reasoning("hm"), Sealed(seal), Text("Look."), Call("read_file", "{}", f"t{number}"))
-
-
-def _seal(request: dict[str, Any], messages: list[Any], before: list[Any]) -> str:
-    read = [request.get("system"), request.get("tools"), messages, before]
-    return hashlib.sha256(json.dumps(_unmarked(read)).encode()).hexdigest()
-
-
-def _unmarked(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
-    return [_unmarked(one) for one in value] if isinstance(value, list) else value
+def thinks(request: dict[str, Any], seal: str) -> Reply:
+    """Think, and read a file."""
+    return Stream(
+        Reasoning("hm"), Sealed(seal), Text("Look."), Call("read_file", "{}", f"t{len(request['messages'])}")
+    )
 
 
 class TestThinkingBoundToItsPrefix:
@@ -335,18 +300,18 @@ class TestThinkingBoundToItsPrefix:
                 messages[place] = msgspec.structs.replace(message, text="[CACHED] it")
 
     async def test_it_goes_back_as_long_as_it_is_valid_and_no_longer(self, http: Http) -> None:
-        script = BoundThinking()
+        script = BoundThinking(thinks)
         messages = list(QUESTION)
         async with ChatServer(script, wire=AnthropicWire()) as server:
             chat = model(server, http)
             await self.steps(chat, messages, 4)
-            assert (script.refused, script.taken) == (0, 3)
+            assert (script.refused, script.counts[-1]) == (0, 3)
 
             self.sweep(messages, 6)
             await self.steps(chat, messages, 3)
             assert script.refused == 1, "the first sweep is found out by one refusal"
             # Of the four before it only the first had nothing changed before it; two came since.
-            assert script.taken == 3
+            assert script.counts[-1] == 3
 
             self.sweep(messages, 12)
             await self.steps(chat, messages, 2)
@@ -356,13 +321,13 @@ class TestThinkingBoundToItsPrefix:
             assert script.refused == 1, "so is it to a new process, by what the messages say"
 
     async def test_another_model_gets_none_of_it(self, http: Http) -> None:
-        script = BoundThinking()
+        script = BoundThinking(thinks)
         messages = list(QUESTION)
         async with ChatServer(script, wire=AnthropicWire()) as server:
             await self.steps(model(server, http), messages, 2)
             other = model(server, http, msgspec.structs.replace(INFO, name="claude-y"))
             await self.steps(other, messages, 1)
-            assert (script.refused, script.taken) == (0, 0)
+            assert (script.refused, script.counts[-1]) == (0, 0)
 
 
 async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: Http) -> None:

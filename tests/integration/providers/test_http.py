@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 
@@ -38,12 +39,48 @@ async def test_the_systems_proxy_is_used_but_never_for_this_machine(monkeypatch:
     async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
-        assert await list_models("here", server.base_url, http=http) == ("large", "small")
+        assert tuple(await list_models("here", server.base_url, http=http)) == ("large", "small")
         assert proxy.requests == []
         with pytest.raises(ModelRefused):
             await list_models("away", "http://model.test/v1", http=http)
         assert proxy.requests[0].path == "http://model.test/v1/models"
         await http.aclose()
+
+
+async def test_hosts_that_the_system_wants_without_a_proxy_are_reached_directly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda _host, *rest, **more: resolve("127.0.0.1", *rest, **more)
+    )
+    asked: list[str] = []
+
+    def bypass(host: str) -> bool:
+        asked.append(host)
+        return True
+
+    http = Http(bypass=bypass)
+    async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
+        at = server.base_url.replace("127.0.0.1", "model.test")
+        for _ in range(2):
+            assert tuple(await list_models("away", at, http=http)) == ("large", "small")
+        assert proxy.requests == []
+    assert asked == ["model.test"]
+    await http.aclose()
+
+
+async def test_a_proxy_that_is_not_there_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://mara:secret@127.0.0.1:1")
+    http = Http()
+    with pytest.raises(ModelUnreachable, match=r"through the system's proxy 127\.0\.0\.1:1") as caught:
+        await list_models("away", "http://model.invalid/v1", http=http)
+    assert "secret" not in str(caught.value)
+    assert "proxy" in caught.value.fix
+    await http.aclose()
 
 
 async def test_proxy_settings_that_cannot_be_used_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +107,7 @@ async def test_https_to_a_server_without_it_is_explained() -> None:
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
-    heavy = "('httpx', 'httpcore', 'certifi', 'tiktoken', 'keyring', 'anyio')"
+    heavy = "('httpx', 'httpcore', 'certifi', 'truststore', 'tiktoken', 'keyring', 'anyio')"
     code = (
         "import sys, helix_desktop.providers.openai_chat, helix_desktop.providers.token_counter\n"
         "import helix_desktop.config.secrets, helix_desktop.config.settings\n"

@@ -391,7 +391,7 @@ class TestNonsense:
 class TestListing:
     async def test_names_come_sorted(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok"), models=("b", "a")) as server:
-            assert await list_models("local", server.base_url + "/", KEY, http=http) == ("a", "b")
+            assert tuple(await list_models("local", server.base_url + "/", KEY, http=http)) == ("a", "b")
             assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
     async def test_a_wrong_path_is_explained(self, http: Http) -> None:

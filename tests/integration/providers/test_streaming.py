@@ -310,7 +310,6 @@ class TestNonsense:
         [
             page(),
             Stream(Raw(b"<html>hello</html>\n"), finish="", done=False),
-            Stream(Raw(b"data: {half\n\n")),
             Stream(Raw(b"data: [1, 2]\n\n")),
             Refusal(200, "{not json"),
             Refusal(200, {"hello": "world"}),
@@ -323,7 +322,6 @@ class TestNonsense:
         ids=[
             "a page",
             "a page as a stream",
-            "half an object",
             "a list",
             "no JSON",
             "another object",
@@ -337,6 +335,12 @@ class TestNonsense:
     async def test_what_is_no_answer_is_said_once(self, rig: Rig, reply: Reply) -> None:
         assert isinstance(await rig.failure_of(reply), ModelNonsense)
         assert rig.naps.taken == []
+
+    async def test_a_damaged_piece_is_like_a_cut(self, rig: Rig) -> None:
+        damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
+        async with rig.serving(damaged, say("whole")) as server:
+            assert (await answer_of(rig.model(server), QUESTION)).text == "whole"
+        assert isinstance(await rig.failure_of(damaged), ModelNonsense)
 
 
 class _Rounds:

@@ -12,13 +12,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.config.catalogue import Catalogue
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.policy import PROFILES, Policy, policy_from
+from helix_desktop.context.trial import Tick
+from helix_desktop.providers.local_servers import LocalModel, LocalServer
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
-from helix_desktop.ui.settings.providers import ProviderEditor
 from helix_desktop.ui.settings.rows import (
     AboutInfo,
-    CheckLine,
     PermissionRow,
     PolicyField,
     ProviderForm,
@@ -27,10 +31,12 @@ from helix_desktop.ui.settings.rows import (
     provider_faults,
 )
 from helix_desktop.ui.theme import DARK
-from helix_desktop.ui.widgets import Combo, Switch, retint
+from helix_desktop.ui.widgets import IconButton, Switch, retint
 
-GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "qwen3", 32_768, 4_000)
-DEMO = ProviderForm("demo", "Offline demo", "", "demo", 24_000, 2_000, demo=True)
+QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
+GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
+DEMO = ProviderForm("demo", "Offline demo", "", demo=True)
+CATALOGUE = Catalogue.load(resources_dir() / "models.toml")
 
 
 @pytest.fixture
@@ -39,6 +45,7 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
     parent = QWidget()
     qtbot.addWidget(parent)
     made = SettingsDialog(parent)
+    made.providers.use_catalogue(CATALOGUE)
     made.providers.show_providers(
         (DEMO, GOOD),
         (
@@ -58,6 +65,15 @@ def button(root: QWidget, text: str) -> QPushButton:
     """The visible button with a text."""
     return next(
         found for found in root.findChildren(QPushButton) if found.text() == text and found.isVisible()
+    )
+
+
+def tool(root: QWidget, name: str) -> IconButton:
+    """The visible button with an icon."""
+    return next(
+        found
+        for found in root.findChildren(IconButton)
+        if found.accessibleName() == name and found.isVisible()
     )
 
 
@@ -109,7 +125,8 @@ def test_the_page_says_where_the_key_is(
 def test_a_new_provider_begins_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.activateWindow()
     qtbot.waitUntil(dialog.isActiveWindow)
-    QTest.mouseClick(button(dialog, "Add provider"), Qt.MouseButton.LeftButton)
+    menu = button(dialog, "Add provider").menu()
+    next(action for action in menu.actions() if action.text() == "Another server…").trigger()
 
     assert line(dialog, "Name").hasFocus()
     assert "Will be kept in the Secret Service." in words(dialog)
@@ -127,13 +144,22 @@ def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsDialog) -> N
     assert not footer.isVisible()
 
 
-def test_a_preset_fills_in_the_address(qtbot: QtBot, dialog: SettingsDialog) -> None:
-    dialog.providers.add()
-    menu = button(dialog, "Presets…").menu()
-    next(action for action in menu.actions() if action.text().startswith("LM Studio")).trigger()
+def test_a_vendor_is_one_click_and_a_key_away(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    menu = button(dialog, "Add provider").menu()
+    next(action for action in menu.actions() if action.text() == "Anthropic").trigger()
+    line(dialog, "API key").setText("sk-ant")
 
-    form = dialog.providers.editor.form()
-    assert (form.name, form.base_url, form.id) == ("LM Studio", "http://localhost:1234/v1", "")
+    with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
+        QTest.mouseClick(button(dialog, "Save"), Qt.MouseButton.LeftButton)
+    form = saved.args[0]
+    assert (form.name, form.base_url, form.dialect) == (
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        "anthropic",
+    )
+    assert form.usual == "claude-opus-5-5"
+    first = dialog.providers.editor.models.table.texts()[0]
+    assert first == ["claude-opus-5-5", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalogue"]
 
 
 def test_save_emits_a_whole_form(qtbot: QtBot, dialog: SettingsDialog) -> None:
@@ -151,34 +177,88 @@ def test_save_says_what_is_wrong_instead(qtbot: QtBot, dialog: SettingsDialog) -
 
     with qtbot.assertNotEmitted(dialog.providers.editor.saved):
         QTest.mouseClick(button(dialog, "Save"), Qt.MouseButton.LeftButton)
-    assert set(dialog.providers.editor.faults()) == {"name", "base_url", "model"}
+    assert set(dialog.providers.editor.faults()) == {"name", "base_url", "models"}
 
 
-def test_a_test_shows_its_lines_and_rests_while_it_runs(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    editor = dialog.providers.editor
     dialog.providers.list.setCurrentRow(1)
-    with qtbot.waitSignal(dialog.providers.editor.test_requested) as asked:
+    with qtbot.waitSignal(editor.test_requested) as asked:
         QTest.mouseClick(button(dialog, "Test"), Qt.MouseButton.LeftButton)
     assert asked.args == [GOOD]
 
-    dialog.providers.editor.show_checks([CheckLine("Reach", "ok", "41 ms"), CheckLine("Key", "running")])
-    assert not button(dialog, "Test").isEnabled()
-    dialog.providers.editor.show_checks(
-        [CheckLine("Reach", "ok"), CheckLine("Key", "failed", "401: wrong key")]
-    )
+    editor.show_testing(True)
+    ticks = [Tick("reach", "ok", "41 ms"), Tick("auth", "failed", "No.", "401: wrong key.", "Enter another.")]
+    editor.show_ticks(ticks)
+    assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
+    with qtbot.waitSignal(editor.stop_requested):
+        QTest.mouseClick(button(dialog, "Stop"), Qt.MouseButton.LeftButton)
+    editor.show_testing(False)
     assert button(dialog, "Test").isEnabled()
-    qtbot.waitUntil(lambda: "401: wrong key" in words(dialog))
 
 
-def test_listed_models_do_not_replace_what_was_typed(qtbot: QtBot) -> None:
-    editor = ProviderEditor()
-    qtbot.addWidget(editor)
-    qtbot.addWidget(editor.footer)
-    editor.show_models(["a", "b"])
-    assert editor.form().model == "a"
+def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDialog) -> None:
+    dialog.providers.add_vendor(next(one for one in CATALOGUE.vendors if one.name == "anthropic"))
+    models = dialog.providers.editor.models
+    window = models.figures.field("window")
+    assert (window.text(), window.placeholderText()) == ("", "1,000,000")
+    assert "Anthropic, Models overview" in models.figures.source("window")
 
-    editor.findChildren(Combo)[0].setEditText("mine")
-    editor.show_models(["a", "b"])
-    assert editor.form().model == "mine"
+    window.setText("200k")
+    window.editingFinished.emit()
+    assert models.entries[0].window == 200_000
+    assert models.table.texts()[0][1] == "200,000"
+    assert models.table.texts()[0][6] == "you, catalogue"
+    assert models.figures.source("window") == "you"
+
+    window.setText("many")
+    window.editingFinished.emit()
+    assert window.property("invalid")
+    assert models.entries[0].window == 200_000
+
+    models.figures.choice("images").setCurrentIndex(2)
+    models.figures.choice("images").activated.emit(2)
+    assert models.entries[0].images is False
+    QTest.mouseClick(tool(dialog, "Forget my own figures of this model"), Qt.MouseButton.LeftButton)
+    assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
+
+
+def test_models_are_added_removed_and_one_is_the_usual_one(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(1)
+    models = dialog.providers.editor.models
+    told = Said("server", "its list of models", Figures(window=8_192, tools=True))
+    models.offer({"small": told, "qwen3": told})
+    assert models.table.texts()[0][1] == "32,768", "the person's own figure stays"
+    models.name.setEditText("small")
+    QTest.mouseClick(button(dialog, "Add"), Qt.MouseButton.LeftButton)
+    assert models.table.texts()[1][:2] == ["small", "8,192"]
+    assert models.chosen == "small"
+
+    QTest.mouseClick(tool(dialog, "Let this model answer when no other is named"), Qt.MouseButton.LeftButton)
+    assert dialog.providers.editor.form().usual == "small"
+    models.table.choose("qwen3")
+    QTest.mouseClick(tool(dialog, "Remove this model"), Qt.MouseButton.LeftButton)
+    assert [entry.name for entry in dialog.providers.editor.form().models] == ["small"]
+
+
+def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    found = dialog.providers.found
+    model = LocalModel("qwen3:8b", Figures(window=32_768), "Ollama: loaded with it", True)
+    server = LocalServer("ollama", "http://127.0.0.1:11434/v1", (model,))
+    with qtbot.waitSignal(dialog.providers.look_requested):
+        QTest.mouseClick(button(dialog, "Find local servers"), Qt.MouseButton.LeftButton)
+    found.show_looking()
+    found.show_servers((server,), ())
+    qtbot.waitUntil(lambda: "qwen3:8b (32.8k window, loaded)" in words(found))
+    add = next(one for one in found.findChildren(QPushButton) if one.accessibleName() == "Add Ollama")
+    with qtbot.waitSignal(found.add_requested) as added:
+        QTest.mouseClick(add, Qt.MouseButton.LeftButton)
+    assert added.args == [server]
+
+    found.show_servers((server,), (server.base_url,))
+    assert not [one for one in found.findChildren(QPushButton) if one.isVisible() and one.isEnabled()]
+    found.show_servers((), ())
+    assert "No model server answers" in found.text()
 
 
 @pytest.mark.parametrize(
@@ -187,10 +267,8 @@ def test_listed_models_do_not_replace_what_was_typed(qtbot: QtBot) -> None:
         (replace(GOOD, base_url="ftp://x"), "base_url"),
         (replace(GOOD, base_url="http://"), "base_url"),
         (replace(GOOD, base_url="http://x:99999999"), "base_url"),
-        (replace(GOOD, window=100), "window"),
-        (replace(GOOD, reserve=30_000), "reserve"),
-        (replace(GOOD, reserve=0), "reserve"),
-        (replace(GOOD, model=" "), "model"),
+        (replace(GOOD, models=(ModelEntry(name="m", window=100),)), "models"),
+        (replace(GOOD, models=()), "models"),
     ],
 )
 def test_provider_rules(form: ProviderForm, field: str) -> None:

@@ -251,3 +251,15 @@ async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Pa
         await rig.turn_over()
         assert not rig.rows(ApprovalRow)
         assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]
+
+
+async def test_what_commands_may_reach_is_switched_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = rig.opened.settings.dialog.permissions
+        await rig.opened.settings.show("permissions")
+        page.reach.switches["sandbox"].click()
+        await until(lambda: not rig.opened.desk.registry.get(rig.room.id).sandbox, "no sandbox")
+        await until(lambda: not page.reach.switches["network"].isEnabled(), "nothing to let through")
+        assert not await rig.opened.desk.confines(rig.room.id)
+        rig.opened.settings.dialog.close()

@@ -124,6 +124,7 @@ async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, 
         assert rig.opened.desk.servers.entries(rig.room.id)[0].approved != swapped.fingerprint
         assert not [name for name in told(rig) if name.startswith("mcp__")]
         assert "EVIL=1" in card._exactly.text()
+        assert "The MCP server box waits for your consent." in rig.banners()
         assert "mcp_raw.py" in card._exactly.text()
         rig.opened.desk.registry.change(
             rig.room.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
@@ -136,6 +137,24 @@ async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, 
         press(card, "Let it start")
         await ready(page, "box")
         assert record(rig)[0].agreed
+        assert "consent" not in rig.banners()
+
+
+async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_path: Path) -> None:
+    """Trust starts the servers, and taking it back ends them."""
+    async with opened_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        trusting = rig.opened.shell.trusting
+        page = await shown(rig)
+        await trusting.keep(identity, trusted=False)
+        kept(rig, raw(name="box"))
+        await until(lambda: "box" in page.cards, "the card")
+        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "nothing runs")
+        await trusting.keep(identity, trusted=True)
+        await ready(page, "box")
+        await trusting.keep(identity, trusted=False)
+        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "ended")
+        assert rig.opened.desk.servers._hubs[identity].actor("box") is None
 
 
 async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_path: Path) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.event import AssistantSpoke, SweepMade, TurnEnded
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.settings.rows import ProviderForm
-from tests.support.chat_server import ChatServer, error, in_turn, say
-from tests.support.window_rig import Rig, opened_window, until
+from tests.support.chat_server import Call, ChatServer, Hang, Stream, error, in_turn, say
+from tests.support.model_servers import OLLAMA, serving
+from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -21,28 +24,46 @@ pytestmark = pytest.mark.qt_loop
 def _form(server: ChatServer, **changed: str) -> ProviderForm:
     given = {"id": "", "name": "My Box", "base_url": server.base_url, "model": "small", "key": "sesame"}
     fields = {**given, **changed}
+    entry = ModelEntry(name=fields["model"], window=32_000, reserve=1_000)
     return ProviderForm(
-        fields["id"], fields["name"], fields["base_url"], fields["model"], 32_000, 1_000, fields["key"]
+        fields["id"],
+        fields["name"],
+        fields["base_url"],
+        models=(entry,),
+        usual=entry.name,
+        key=fields["key"],
     )
+
+
+def obliging(request: dict[str, Any]) -> Stream:
+    """A model that counts, and calls the one tool of a test."""
+    tools = [tool["function"]["name"] for tool in request.get("tools", ())]
+    if tools == ["report_word"]:
+        return Stream(Call("report_word", '{"word": "lighthouse"}'))
+    return say("one, ", "two")
 
 
 def _checks(rig: Rig) -> str:
     """The lines below the fields: name, state, what was found."""
-    editor = rig.opened.settings.dialog.providers.editor
-    names = [one.accessibleName() for one in editor.findChildren(QWidget) if not one.isHidden()]
+    footer = rig.opened.settings.dialog.providers.editor.footer
+    names = [one.accessibleName() for one in footer.findChildren(QWidget) if not one.isHidden()]
     return "\n".join(name for name in names if ": " in name)
 
 
 async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+    async with ChatServer(obliging) as server, opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.opened.settings.show("providers")
         page = rig.opened.settings.dialog.providers
-        page.editor.models_requested.emit(_form(server, model="", name=""))
+        page.editor.models_requested.emit(_form(server, name=""))
         await until(lambda: "2 offered" in _checks(rig), "the list of models")
 
         page.editor.test_requested.emit(_form(server))
-        await until(lambda: "Streaming: ok. it said: ready" in _checks(rig), "the test")
+        await until(lambda: "Tools: ok" in _checks(rig), "the test")
+        assert "Reach: ok. answered in" in _checks(rig)
+        assert "TLS: ok. not used: the way stays on this machine" in _checks(rig)
+        assert "Key: ok. the key is accepted" in _checks(rig)
+        assert "Streaming: ok" in _checks(rig)
         assert server.requests[-1].headers["authorization"] == "Bearer sesame"
 
         page.editor.saved.emit(_form(server))
@@ -88,7 +109,9 @@ async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplicat
         await rig.opened.settings.show("providers")
         editor = rig.opened.settings.dialog.providers.editor
         editor.test_requested.emit(_form(server))
-        await until(lambda: "Streaming: failed" in _checks(rig), "the refusal")
+        await until(lambda: "Key: failed" in _checks(rig), "the refusal")
+        assert "Incorrect API key provided" in _checks(rig)
+        assert "Streaming: not tried" in _checks(rig)
         assert "sesame" not in _checks(rig)
         editor.test_requested.emit(_form(server, base_url="not an address"))
         await until(lambda: "Give a web address" in _checks(rig), "the address is marked")
@@ -103,6 +126,43 @@ async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplicat
         await rig.say("Hello")
         assert rig.facts(TurnEnded)[0].how == "failed"
         assert "Incorrect API key" in rig.facts(TurnEnded)[0].why
+
+
+async def test_a_test_can_be_stopped_and_is_over_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(Stream(Hang()))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.opened.settings.show("providers")
+        editor = rig.opened.settings.dialog.providers.editor
+        editor.test_requested.emit(_form(server))
+        await until(lambda: "Streaming: running" in _checks(rig), "waiting for the answer")
+        press(editor.footer, "Stop")
+        await until(lambda: "Streaming: not tried. stopped" in _checks(rig), "stopped")
+        assert "Reach: ok" in _checks(rig)
+
+
+async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_click(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with serving(OLLAMA) as server, opened_window(qapp, tmp_path) as rig:
+        rig.opened.desk.models.ports = (server.port, 1)
+        await rig.open_folder("project")
+        await rig.opened.settings.show("providers")
+        page = rig.opened.settings.dialog.providers
+        assert server.asked == [], "nothing is asked before somebody wants to know"
+        press(page, "Find local servers")
+        await until(lambda: "GET /api/ps" in server.asked and not page.found.text(), "the server found")
+        press(page.found, "Add")
+        await until(lambda: rig.opened.desk.settings.provider("ollama"), "added")
+        await until(lambda: "Added: ok. ollama" in _checks(rig), "said so")
+
+        press(page.editor.footer, "Use here")
+        await until(lambda: rig.talk.model.label == "ollama/qwen3:8b", "the loaded model in use")
+        assert rig.talk.model.window == 32_768
+        info = rig.opened.desk.settings.find("ollama/idle:latest", rig.opened.desk.models.catalogue)[1]
+        assert info.window == 4_096
+
+    async with opened_window(qapp, tmp_path) as rig:  # what the server said is kept
+        await rig.opened.shell.begin()
+        assert rig.talk.model.window == 32_768
 
 
 async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_path: Path) -> None:

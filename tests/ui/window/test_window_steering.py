@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QToolButton
 from helix_desktop.context.event import TurnEnded, UserSpoke
 from helix_desktop.ui.chat.editor import Editor
 from helix_desktop.ui.chat.queue_list import QueueLine
-from helix_desktop.ui.chat.rows import UserRow
+from helix_desktop.ui.chat.rows import DividerRow, UserRow
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -144,3 +144,29 @@ async def test_the_buttons_say_what_they_do(qapp: QApplication, tmp_path: Path) 
         await rig.turn_over()
         await until(lambda: said(rig) == [("One", False), ("Only a.txt", True)], "it steered")
         assert len(rig.facts(TurnEnded)) == 1
+
+
+async def test_a_turn_that_was_cut_off_goes_on_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
+    """After a restart it is marked, what waited still waits, and Continue goes first."""
+    slow = Slow()
+    async with ChatServer(slow) as server:
+        async with opened_window(qapp, tmp_path) as rig:
+            await at_work(rig, server)
+            await rig.talk.send("Later")
+            await rig.talk.send("Only a.txt", steer=True)
+        slow.go.set()
+        async with opened_window(qapp, tmp_path) as rig:
+            await rig.opened.shell.begin()
+            await until(lambda: len(rig.ahead()) == 2, "both wait in sight")
+            (cut,) = [row for row in rig.rows(DividerRow) if row.kind == "interrupted"]
+            assert cut.actions == ("continue",)
+            rig.chat.view.action_triggered.emit(cut.key, "continue")
+            await until(lambda: len(rig.facts(TurnEnded)) == 3, "both turns ended")
+            await rig.turn_over()
+            assert said(rig) == [
+                ("One", False),
+                ("Continue.", False),
+                ("Only a.txt", True),
+                ("Later", False),
+            ]
+            assert [one.how for one in rig.facts(TurnEnded)] == ["interrupted", "done", "done"]

@@ -200,6 +200,23 @@ async def test_the_model_is_told_of_a_mode_once() -> None:
     await rig.sound()
 
 
+async def test_a_message_that_steers_tells_of_a_change_too() -> None:
+    """Changed in the middle of a turn, the mode is told by the first of what steers it, and not again."""
+    rig = rig_of((PUSH,), ({"kind": "other"},))
+    talk = await rig.begin()
+    await talk.send("Go.")
+    await waiting(rig, "s00")
+    await talk.send("Plan it first.", steer=True)
+    await talk.send("Please.", steer=True)
+    await talk.set_mode("plan")
+    await rig.idle()
+    assert [one.note[:12] for one in rig.events(UserSpoke)] == ["", "[Mode: plan]", ""]
+    assert rig.model.requests[1].messages[-2].text.endswith("\n\nPlan it first.")
+    await talk.run("And now?")
+    assert rig.events(UserSpoke)[-1].note == ""
+    await rig.sound()
+
+
 async def test_the_mode_is_kept_with_the_session() -> None:
     rig = Rig(ScriptedModel(lambda _: said("Yes.")))
     talk = await rig.begin()

@@ -13,6 +13,7 @@ from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.context.message import Message, Request
 from tests.support.chat_server import ChatServer, in_turn, say
+from tests.support.speakers import DIALECTS, Dialect
 
 
 class Chain:
@@ -74,8 +75,25 @@ async def test_trying_an_address_that_is_not_saved_sends_no_kept_key(own_port: b
         try:
             await secrets.set("shop", "kept-key")
             typed = Provider(name="shop", base_url=server.base_url)
-            assert await models.tried(typed, "small") == "ready"
+            await models.test(typed, "small", "", lambda _: None)
         finally:
             await models.close()
             secrets.close()
         assert server.requests[-1].headers.get("authorization", "") == carried
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_a_provider_is_spoken_to_in_its_dialect(dialect: Dialect) -> None:
+    async with ChatServer(in_turn(say("ready")), models=("b", "a"), wire=dialect.wire) as server:
+        provider = Provider(name="shop", base_url=server.base_url, dialect=dialect.name)
+        secrets = Secrets({}, find=lambda: cast("Keychain", Chain()))
+        models = Models(lambda: Settings(providers=(provider,)), secrets)
+        try:
+            assert await models.offered(provider, "key") == ["a", "b"]
+            assert await models.tried(provider, "small", "key") == "ready"
+            named = await models.named("shop/large")
+            assert named.info.label == "shop/large"
+        finally:
+            await models.close()
+            secrets.close()
+        assert [body["model"] for body in server.bodies] == ["small"]

@@ -124,6 +124,20 @@ async def test_saves_at_once_come_one_after_the_other(file: Path) -> None:
 
 
 class TestProviders:
+    def test_a_dialect_is_kept_and_is_chat_completions_where_none_was_written(self, file: Path) -> None:
+        file.write_text('[[providers]]\nname = "x"\nbase_url = "y"\n', encoding="utf-8")
+        (older,) = SettingsFile(file).load()[0].providers
+        assert older.dialect == "openai-chat"
+        claude = Provider(name="claude", base_url="https://api.anthropic.com", dialect="anthropic")
+        SettingsFile(file).save_now(Settings(providers=(older, claude)))
+        assert SettingsFile(file).load() == (Settings(providers=(older, claude)), None)
+
+    def test_a_dialect_that_nobody_speaks_is_said(self, file: Path) -> None:
+        file.write_text('[[providers]]\nname = "x"\nbase_url = "y"\ndialect = "z"\n', encoding="utf-8")
+        damaged = SettingsFile(file).load()[1]
+        assert damaged is not None
+        assert "dialect" in damaged.why
+
     def test_a_label_finds_provider_and_model(self) -> None:
         assert SETTINGS.find("local/small") == (LOCAL, ModelInfo("local", "small", 8_192, 1_024))
         assert SETTINGS.find("local/org/large")[1] == ModelInfo("local", "org/large")
@@ -164,7 +178,7 @@ class TestProviders:
 
     def test_a_reserve_leaves_room(self) -> None:
         with pytest.raises(ValueError, match="leaves nothing"):
-            ModelEntry(name="m", window=100)
+            ModelEntry(name="m", window=100, reserve=100)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,229 @@
+"""Servers that run models on this machine, told apart by what they answer, with their models' true windows.
+
+Nothing is asked unless somebody wants to know. Questions are small, carry no key, and follow no redirect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Literal
+
+import msgspec
+
+from helix_desktop.context.figures import Figures
+from helix_desktop.providers.http import Http, HttpFault
+from helix_desktop.providers.served import figures_in
+
+ServerKind = Literal["ollama", "lm-studio", "llama.cpp", "vllm", "other"]
+TITLES: Mapping[ServerKind, str] = {
+    "ollama": "Ollama",
+    "lm-studio": "LM Studio",
+    "llama.cpp": "llama.cpp",
+    "vllm": "vLLM",
+    "other": "Server",
+}
+PORTS = (11434, 1234, 8080, 8000)
+"""Where Ollama, LM Studio, llama.cpp and vLLM listen unless told otherwise."""
+
+DEFAULT_WINDOW = 4_096
+"""Tokens that Ollama (below 24 GB of graphics memory) and LM Studio give a model which nobody sized."""
+
+_MOST_MODELS = 60
+_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{3,9})\s*$", re.MULTILINE)
+
+
+class LocalModel(msgspec.Struct, frozen=True):
+    """A model that a server has, and what the server says of it; `loaded` is None if it does not say."""
+
+    name: str
+    figures: Figures
+    source: str
+    loaded: bool | None = None
+
+
+class LocalServer(msgspec.Struct, frozen=True):
+    """A server that answered."""
+
+    kind: ServerKind
+    base_url: str
+    models: tuple[LocalModel, ...]
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return TITLES[self.kind]
+
+
+async def find_servers(http: Http, ports: Sequence[int] = PORTS) -> tuple[LocalServer, ...]:
+    """The servers that answer on these ports of this machine, in their order."""
+    found = await asyncio.gather(*(identify(http, f"http://127.0.0.1:{port}") for port in ports))
+    return tuple(server for server in found if server is not None)
+
+
+async def identify(http: Http, root: str) -> LocalServer | None:
+    """What runs at an address (without /v1), by what it answers; None when nothing does that lists models."""
+    asked = _Asked(http, root)
+    kinds: tuple[tuple[ServerKind, Callable[[_Asked], Awaitable[tuple[LocalModel, ...] | None]]], ...] = (
+        ("llama.cpp", _llama_cpp),
+        ("lm-studio", _lm_studio),
+        ("ollama", _ollama),
+        ("vllm", _vllm),
+        ("other", _other),
+    )
+    for kind, models_of in kinds:
+        models = await models_of(asked)
+        if asked.gone:
+            return None
+        if models is not None:
+            return LocalServer(kind, f"{root}/v1", models[:_MOST_MODELS])
+    return None
+
+
+class _Asked:
+    """One server, asked for JSON objects; `gone` once it cannot be reached at all."""
+
+    def __init__(self, http: Http, root: str) -> None:
+        self._http, self._root = http, root
+        self.gone = False
+
+    async def text(self, path: str, body: Mapping[str, Any] | None = None) -> str:
+        """What it answers; empty when it refuses or is gone."""
+        if self.gone:
+            return ""
+        sent = msgspec.json.encode(body) if body is not None else None
+        headers = {"content-type": "application/json"} if sent else None
+        try:
+            async with self._http.send("POST" if sent else "GET", self._root + path, headers, sent) as reply:
+                return await reply.text() if reply.status == HTTPStatus.OK else ""
+        except HttpFault:
+            self.gone = True
+            return ""
+
+    async def table(self, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """The JSON object that it answers; empty when it does not answer with one."""
+        try:
+            found = msgspec.json.decode(await self.text(path, body))
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    async def listed(self) -> dict[str, Figures]:
+        """Its list of models as OpenAI has it; empty when there is none."""
+        try:
+            return figures_in(await self.text("/v1/models"))
+        except ValueError:
+            return {}
+
+
+async def _llama_cpp(asked: _Asked) -> tuple[LocalModel, ...] | None:
+    props = await asked.table("/props")
+    settings = props.get("default_generation_settings")
+    if not isinstance(settings, dict):
+        return None
+    slots = _limit(props.get("total_slots"))
+    able, senses = _table(props.get("chat_template_caps")), _table(props.get("modalities"))
+    figures = Figures(
+        window=_limit(settings.get("n_ctx")),
+        tools=_flag(able.get("supports_tool_calls")),
+        images=_flag(senses.get("vision")),
+    )
+    share = f" of each of its {slots} slots" if slots > 1 else ""
+    source = f"llama.cpp: the n_ctx{share} that it was started with"
+    return tuple(LocalModel(name, figures, source, True) for name in await asked.listed())
+
+
+async def _lm_studio(asked: _Asked) -> tuple[LocalModel, ...] | None:
+    listed = await asked.table("/api/v0/models")
+    models = _tables(listed.get("data"))
+    if not models or not all("max_context_length" in one and "state" in one for one in models):
+        return None
+    return tuple(_lm_studio_model(one) for one in models if one.get("type") in {"llm", "vlm"})
+
+
+def _lm_studio_model(one: Mapping[str, Any]) -> LocalModel:
+    loaded, most = _limit(one.get("loaded_context_length")), _limit(one.get("max_context_length"))
+    abilities = one.get("capabilities")
+    figures = Figures(
+        window=loaded or min(DEFAULT_WINDOW, most or DEFAULT_WINDOW),
+        tools="tool_use" in abilities if isinstance(abilities, list) else None,
+        images=one.get("type") == "vlm",
+    )
+    return LocalModel(str(one.get("id")), figures, _sized("LM Studio", bool(loaded), most), bool(loaded))
+
+
+async def _ollama(asked: _Asked) -> tuple[LocalModel, ...] | None:
+    if not isinstance((await asked.table("/api/version")).get("version"), str):
+        return None
+    tags = await asked.table("/api/tags")
+    if not isinstance(tags.get("models"), list):
+        return None
+    running = _tables((await asked.table("/api/ps")).get("models"))
+    loaded = {str(one.get("name")): _limit(one.get("context_length")) for one in running}
+    names = [str(one.get("name")) for one in _tables(tags["models"])][:_MOST_MODELS]
+    models = [await _ollama_model(asked, name, loaded.get(name, 0)) for name in names]
+    return tuple(model for model in models if model is not None)
+
+
+async def _ollama_model(asked: _Asked, name: str, loaded: int) -> LocalModel | None:
+    shown = await asked.table("/api/show", {"model": name})
+    abilities = shown.get("capabilities")
+    able = abilities if isinstance(abilities, list) else None
+    if able is not None and "completion" not in able:
+        return None
+    about = _table(shown.get("model_info"))
+    most = next((_limit(value) for key, value in about.items() if key.endswith(".context_length")), 0)
+    own = _NUM_CTX.search(str(shown.get("parameters") or ""))
+    sized = int(own.group(1)) if own else 0
+    window = loaded or sized or DEFAULT_WINDOW
+    source = _sized("Ollama", bool(loaded), most)
+    if sized and not loaded:
+        source = "Ollama: the num_ctx of its model file"
+    figures = Figures(
+        window=min(window, most or window),
+        tools="tools" in able if able is not None else None,
+        images="vision" in able if able is not None else None,
+        reasoning="thinking" in able if able is not None else None,
+    )
+    return LocalModel(name, figures, source, bool(loaded))
+
+
+async def _vllm(asked: _Asked) -> tuple[LocalModel, ...] | None:
+    listed = _tables((await asked.table("/v1/models")).get("data"))
+    if not any(one.get("owned_by") == "vllm" for one in listed):
+        return None
+    return await _listed(asked, "vLLM: the max_model_len that it was started with")
+
+
+async def _other(asked: _Asked) -> tuple[LocalModel, ...] | None:
+    listed = await asked.table("/v1/models")
+    return await _listed(asked, "its list of models") if isinstance(listed.get("data"), list) else None
+
+
+async def _listed(asked: _Asked, source: str) -> tuple[LocalModel, ...]:
+    return tuple(LocalModel(name, told, source) for name, told in (await asked.listed()).items())
+
+
+def _sized(title: str, loaded: bool, most: int) -> str:
+    if loaded:
+        return f"{title}: loaded with it"
+    trained = f"; the model could hold {most:,}" if most > DEFAULT_WINDOW else ""
+    return f"{title}'s smallest default, for it is not loaded{trained}. Test loads it and finds out"
+
+
+def _limit(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _tables(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,51 @@
+"""Says in the main window that an MCP server waits for the person's consent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.ui.frame.rows import Banner, BannerAction
+from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.shell import Shell
+
+_ID, _LOOK = "mcp-consent", "look"
+
+
+class ConsentBanner(QObject):
+    """Stands while a server of the workspace on screen is not what was agreed to."""
+
+    def __init__(self, window: MainWindow, shell: Shell, desk: Desk, look: Callable[[], None]) -> None:
+        """`look` opens the page of MCP servers."""
+        super().__init__(window)
+        self._window, self._shell, self._desk = window, shell, desk
+        self._said: tuple[str, ...] = ()
+        desk.servers.listen(lambda _: self.show())
+        shell.work.shown.connect(self.show)
+        window.banners.acted.connect(lambda banner, _: look() if banner == _ID else None)
+
+    def show(self) -> None:
+        """Show or remove it, as the servers are now; a dismissed one stays away until another waits."""
+        waiting: tuple[str, ...] = ()
+        if self._shell.active in self._desk.rooms:
+            record = self._desk.registry.get(self._shell.active)
+            if record.trusted:
+                waiting = tuple(one.name for one in record.servers if one.enabled and not one.agreed)
+        if waiting == self._said:
+            return
+        self._said = waiting
+        self._window.banners.remove(_ID)
+        if waiting:
+            names = ", ".join(waiting)
+            whose = (
+                f"The MCP server {names} waits" if len(waiting) == 1 else f"MCP servers wait: {names}, all"
+            )
+            self._window.banners.show_banner(
+                Banner(
+                    _ID, "warning", f"{whose} for your consent.",
+                    "What would be started is not what you agreed to, or was never agreed to.",
+                    actions=(BannerAction(_LOOK, "Look at it…"),),
+                )
+            )  # fmt: skip

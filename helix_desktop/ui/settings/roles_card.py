@@ -1,0 +1,110 @@
+"""Which model does what: here, and in all workspaces that do not say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from helix_desktop.ui.widgets import Combo, card, column, label
+from helix_desktop.workspaces.record import MAIN
+
+Role = Literal["model", "fast", "summary", "long"]
+ROLES: tuple[tuple[Role, str, str], ...] = (
+    ("model", "Main", "Answers, and uses the tools."),
+    ("fast", "Large outputs", "Extracts what the agent wants of them. A fast one pays off."),
+    ("summary", "Summaries", "Writes handovers and observations."),
+    ("long", "Longest texts", "Reads what fits no other model's window."),
+)
+"""The roles, their names, and what they do."""
+
+_DEMO = "demo/offline"
+_WIDEST_PX = 230
+
+
+class RolesCard(QWidget):
+    """A grid of choices: a line for each role, a column for this workspace and one for all."""
+
+    here_chosen = Signal(str, str)
+    """A role, and the label of its model in this workspace; empty: as everywhere."""
+    everywhere_chosen = Signal(str, str)
+    """A role, and the label of its model where nothing else is said; empty: the main model."""
+
+    def __init__(self) -> None:
+        """Start without models."""
+        super().__init__()
+        self._here: dict[Role, Combo] = {}
+        self._everywhere: dict[Role, Combo] = {}
+        self._title = label("", "section")
+        grid = QGridLayout()
+        grid.setContentsMargins(16, 12, 16, 13)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(0, 1)
+        grid.addWidget(self._title, 0, 1)
+        grid.addWidget(label("Everywhere else", "section"), 0, 2)
+        for line, (role, name, words) in enumerate(ROLES, 1):
+            told = column(label(name, "strong"), label(words, "faint", wrap=True), gap=1)
+            grid.addLayout(told, line, 0)
+            for place, (choices, where, chosen) in enumerate(
+                (
+                    (self._here, "in this workspace", self.here_chosen),
+                    (self._everywhere, "everywhere else", self.everywhere_chosen),
+                ),
+                1,
+            ):
+                choice = Combo()
+                choice.setMaximumWidth(_WIDEST_PX)
+                choice.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+                choice.setMinimumContentsLength(12)
+                choice.setAccessibleName(f"{name}, {where}")
+                choice.activated.connect(
+                    lambda _, role=role, choices=choices, chosen=chosen: chosen.emit(
+                        role, choices[role].currentData()
+                    )
+                )
+                choices[role] = choice
+                grid.addWidget(choice, line, place)
+        self.setLayout(column(card(grid)))
+
+    def show_roles(
+        self,
+        workspace: str,
+        models: Sequence[str],
+        here: Mapping[Role, str],
+        everywhere: Mapping[Role, str],
+    ) -> None:
+        """Show who is chosen; without a workspace only the second column can be changed."""
+        self._title.setText(f"In {workspace}" if workspace else "Here")
+        for role, choice in self._everywhere.items():
+            nobody = ("Offline demo model", "") if role == "model" else ("As main", "")
+            _fill(choice, [nobody], models, everywhere[role])
+        for role, choice in self._here.items():
+            general = everywhere[role] or ("the demo model" if role == "model" else "as main")
+            own = ("Offline demo model", _DEMO) if role == "model" else ("As main", MAIN)
+            _fill(choice, [(f"As everywhere ({general})", ""), own], models, here.get(role, ""))
+            choice.setEnabled(bool(workspace))
+
+    def here(self, role: Role) -> Combo:
+        """The choice of a role in this workspace."""
+        return self._here[role]
+
+    def everywhere(self, role: Role) -> Combo:
+        """The choice of a role everywhere else."""
+        return self._everywhere[role]
+
+
+def _fill(choice: Combo, first: Sequence[tuple[str, str]], models: Sequence[str], chosen: str) -> None:
+    choice.clear()
+    for words, value in first:
+        choice.addItem(words, value)
+    for model in models:
+        choice.addItem(model, model)
+    place = choice.findData(chosen)
+    if place < 0:  # its provider is gone, or has it no longer
+        choice.addItem(f"{chosen} (gone)", chosen)
+        place = choice.count() - 1
+    choice.setCurrentIndex(place)
+    choice.setToolTip(choice.currentText())

@@ -1,0 +1,150 @@
+"""kill -9 in a turn with subagents, with messages that wait and one that steers: one click goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.app.desk import Desk
+from helix_desktop.config.paths import DataDir
+from helix_desktop.context.event import Recorded, SubagentStarted, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.ui.work import CONTINUE
+from tests.support import killed_person
+from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
+from tests.support.cli_rig import LONGEST_S, ROOT
+from tests.support.loop_rig import lint_wire
+
+TASKS = ("Read the first half", "Read the second half")
+
+
+class Slow:
+    """Gives out two tasks that read a file each and then never come to an end; later it only answers."""
+
+    def __init__(self) -> None:
+        self.never, self.killed = asyncio.Event(), False
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Give out, do, or answer."""
+        messages = request["messages"]
+        if self.killed:
+            return say("Going on.")
+        if messages[1]["content"] == "Go":
+            tasks = [json.dumps({"task": one, "title": one}) for one in TASKS]
+            return Stream(*(Call("delegate", one, id=f"c{n}") for n, one in enumerate(tasks)))
+        if messages[-1]["role"] == "user":
+            return Stream(Text("I look."), Call("read_file", '{"path": "a.txt"}', id="r1"))
+        return Stream(Text("It begins with "), Wait(self.never))
+
+
+async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
+    """Run the person's process until each of these signs was told, and kill it; the session."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(ROOT / "tests" / "support" / "killed_person.py")),
+        *(str(folder / "data"), str(folder / "ws"), server.base_url),
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    session, missing = "", list(signs)
+    async with asyncio.timeout(LONGEST_S):
+        while missing:
+            line = (await process.stdout.readline()).decode()
+            assert line, "it ended by itself"
+            session = line.split()[0]
+            missing = [one for one in missing if one not in line]
+    process.kill()
+    await process.communicate()
+    return session
+
+
+def facts(log: list[Recorded], kind: type[Any]) -> list[Any]:
+    """The events of one kind, in order."""
+    return [one.event for one in log if isinstance(one.event, kind)]
+
+
+async def at_rest(talk: Conversation) -> None:
+    """Wait until nothing runs and nothing waits."""
+    told = asyncio.Event()
+    leave = talk.session.listen(lambda _: told.set())
+    async with asyncio.timeout(LONGEST_S):
+        while talk.running or talk.session.transcript.queued:
+            told.clear()
+            await asyncio.sleep(0)  # the turn's own end comes right after it was told
+            if talk.running:
+                await told.wait()
+    leave()
+    await talk.settle()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+@pytest.mark.parametrize(
+    "signs",
+    [
+        ("subagent thinking after 0", "And the changelog."),
+        ("subagent-started", "And the changelog."),
+        ("subagent thinking after 1", "And the changelog."),
+    ],
+    ids=["before its first step", "as it begins", "between its steps"],
+)
+async def test_a_turn_with_subagents_is_gone_on_with(tmp_path: Path, signs: tuple[str, ...]) -> None:
+    """It is marked, its calls name their subagents, nothing typed is lost, and all of it is sent in order."""
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws" / "a.txt").write_text("words\n")
+    slow = Slow()
+    async with ChatServer(slow) as server:
+        session = await killed_after(tmp_path, server, *signs)
+        slow.killed = True
+        desk = Desk(DataDir(tmp_path / "data"), {})
+        room = await killed_person.room_of(desk, tmp_path / "ws", server.base_url)
+        talk = await room.open(session)
+        log = talk.session.log
+        assert facts(log, TurnEnded) == [TurnEnded("interrupted")]
+        began = {one.call_id: one.session for one in facts(log, SubagentStarted)}
+        answers = facts(log, ToolAnswered)
+        assert {one.call_id for one in answers} == {"c0", "c1"}
+        assert all(one.outcome == "interrupted" for one in answers)
+        assert all(one.subagent == began.get(one.call_id, "") for one in answers)
+        assert began
+        waiting = [(one.text, one.steer) for one in talk.queue.waiting]
+        assert waiting == [
+            ("Then the tests.", False),
+            ("Only the headers.", True),
+            ("And the changelog.", False),
+        ]
+        for child in began.values():
+            opened = await room.open(child)
+            assert not opened.session.transcript.turn_open
+            assert facts(opened.session.log, TurnEnded) in ([], [TurnEnded("interrupted")])
+
+        await talk.go_on(CONTINUE)
+        await at_rest(talk)
+        said = [(one.text, one.steered) for one in facts(talk.session.log, UserSpoke)]
+        assert said == [
+            ("Go", False),
+            (CONTINUE, False),
+            ("Only the headers.", True),
+            ("Then the tests.", False),
+            ("And the changelog.", False),
+        ]
+        assert [one.how for one in facts(talk.session.log, TurnEnded)] == [
+            "interrupted",
+            "done",
+            "done",
+            "done",
+        ]
+        for child in began.values():
+            opened = await room.open(child)
+            await opened.go_on(CONTINUE)
+            await at_rest(opened)
+            assert opened.session.log[-1].event == TurnEnded("done")
+        assert all(lint_wire(body["messages"]) == [] for body in server.bodies)
+        await desk.close()

@@ -1,0 +1,121 @@
+"""Long turns in every dialect, and turns that change from one to another: each request is what it allows."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from helix_desktop.context.event import FoldMade, HandoverMade, SweepMade, ToolAnswered, TurnEnded
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.providers.http import Http
+from tests.support.bound_thinking import BoundThinking
+from tests.support.chat_server import Call, ChatServer, Reasoning, Reply, Sealed, Stream, Text, say
+from tests.support.loop_rig import LoopRig, lint_wire, loop_rig
+from tests.support.speakers import DIALECTS, Dialect, Naps
+from tests.support.wire_rules import anthropic_problems, responses_problems
+
+STEPS = 24
+INFO = ModelInfo("local", "small", window=14_000, reserve=1_000, output=2_000)
+EAGER = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=2,
+    protect_tokens=600,
+    sweep="fixed",
+    sweep_fixed=1_500,
+    fold_after_steps=6,
+)
+PROBLEMS: dict[str, Callable[[Any], list[str]]] = {
+    "openai-chat": lambda body: lint_wire(body["messages"]),
+    "openai-responses": responses_problems,
+    "anthropic": anthropic_problems,
+}
+
+
+class Worker:
+    """A model that thinks, reads `steps` files with two calls each, and ends."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self._number = steps, itertools.count()
+
+    def __call__(self, request: dict[str, Any], seal: str = "sealed") -> Reply:
+        """The next step; what is asked without tools gets a word."""
+        number = next(self._number)
+        if not request.get("tools") or number % (self.steps + 1) == self.steps:
+            return say("All read.")
+        paths = (f"f{number % 40}.txt", f"f{(number + 1) % 40}.txt")
+        calls = (Call("read_file", json.dumps({"path": path})) for path in paths)
+        return Stream(Reasoning("It is in the next one."), Sealed(seal), Text("Next."), *calls)
+
+
+class Speaking:
+    """A conversation that may be led in any dialect; each has a server of its own."""
+
+    def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: Http) -> None:
+        self._rig, self._stack, self._http = rig, stack, http
+        self.servers: dict[str, ChatServer] = {}
+        self.bound = BoundThinking(Worker(STEPS))
+
+    async def use(self, dialect: Dialect, steps: int = STEPS) -> None:
+        """Go on in this dialect."""
+        if dialect.name not in self.servers:
+            self.bound = BoundThinking(Worker(steps)) if dialect.name == "anthropic" else self.bound
+            script = self.bound if dialect.name == "anthropic" else Worker(steps)
+            server = await self._stack.enter_async_context(ChatServer(script, wire=dialect.wire))
+            self.servers[dialect.name] = server
+        model = dialect.model(self.servers[dialect.name], self._http, Naps().retries, INFO)
+        await self._rig.room.use(model)
+
+    def problems(self) -> list[str]:
+        """What was wrong with any request."""
+        return [
+            problem
+            for name, server in self.servers.items()
+            for body in server.bodies
+            for problem in PROBLEMS[name](body)
+        ]
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[LoopRig]:
+    async with loop_rig(tmp_path, lambda _: say("unused"), EAGER) as made:
+        for number in range(40):
+            (made.root / f"f{number}.txt").write_text(f"line of file {number}\n" * 60)
+        yield made
+
+
+@pytest.fixture
+async def speaking(rig: LoopRig) -> AsyncIterator[Speaking]:
+    http = Http()
+    async with AsyncExitStack() as stack:
+        yield Speaking(rig, stack, http)
+        await http.aclose()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_a_long_turn_with_rewrites(rig: LoopRig, speaking: Speaking, dialect: Dialect) -> None:
+    await speaking.use(dialect)
+    assert await rig.talk.run("Read them all.") == TurnEnded("done")
+    assert speaking.problems() == []
+    assert len(rig.events(ToolAnswered)) == 2 * STEPS
+    assert rig.events(SweepMade)
+    assert rig.events(FoldMade) or rig.events(HandoverMade)
+    assert rig.retries() == []
+    if dialect.name == "anthropic":
+        assert speaking.bound.refused == 1, "the first rewrite is found out, the others are known"
+        assert any(speaking.bound.counts[STEPS // 2 :]), "thinking since the last rewrite goes back"
+
+
+async def test_a_session_may_change_its_dialect_between_turns(rig: LoopRig, speaking: Speaking) -> None:
+    for dialect in (*DIALECTS, *reversed(DIALECTS)):
+        await speaking.use(dialect, steps=4)
+        assert await rig.talk.run(f"Go on in {dialect.name}.") == TurnEnded("done")
+    assert speaking.problems() == []
+    assert len(rig.events(ToolAnswered)) == 2 * 4 * 6

@@ -1,0 +1,91 @@
+"""Servers that others wrote, in two languages: told, called and ended like our own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.agent.toolset import Toolset
+from helix_desktop.context.errors import ToolError
+from helix_desktop.context.mcp_server import ServerEntry
+from tests.support.mcp_rig import McpRig, agreed
+from tests.support.peers import PEERS
+
+EVERYTHING, FILES = "@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[McpRig]:
+    """A workspace's servers."""
+    rig = McpRig(tmp_path)
+    yield rig
+    await rig.close()
+
+
+def npm(name: str, package: str, *args: str) -> ServerEntry:
+    """A server from the peers' node_modules."""
+    found = json.loads((PEERS.node / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
+    script = next(iter(found["bin"].values()))
+    path = PEERS.node / "node_modules" / package / script
+    return agreed(name, str(path), *args, command=shutil.which("node") or "node")
+
+
+def make_history(folder: Path) -> None:
+    """A repository with one commit."""
+    author = ["-c", "user.name=A", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "First"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+
+
+@pytest.mark.needs_peer(package=EVERYTHING)
+async def test_everything(rig: McpRig) -> None:
+    """Text, images, progress, structured content and resources of the reference server arrive."""
+    await rig.use(npm("every", EVERYTHING))
+    actor = rig.actor("every")
+    assert actor.condition.state == "ready", actor.chatter.text
+    assert all(not one.refused for one in actor.offers), [one for one in actor.offers if one.refused]
+    assert "hello" in await rig.text("mcp__every__echo", message="hello")
+    image = await rig.call("mcp__every__get-tiny-image")
+    assert len(image.pictures) == 1
+    heard: list[str] = []
+    await rig.call("mcp__every__trigger-long-running-operation", heard.append, duration=1, steps=4)
+    assert len(heard) >= 3
+    structured = await rig.text("mcp__every__get-structured-content", location="New York")
+    assert "temperature" in structured
+    assert "resource" in (await rig.text("mcp__every__get-resource-reference")).lower()
+    wrong = await rig.call("mcp__every__get-sum", a="x", b=2)
+    assert not wrong.ok
+    assert "mcp__every__echo" in [spec.name for spec in Toolset(rig.hub).specs]
+
+
+@pytest.mark.needs_peer(package=FILES)
+async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
+    """It reads what it may and refuses the rest; both come back as what they are."""
+    (tmp_path / "note.txt").write_text("A note.", encoding="utf-8")
+    await rig.use(npm("files", FILES, str(tmp_path)))
+    assert "A note." in await rig.text("mcp__files__read_text_file", path=str(tmp_path / "note.txt"))
+    outside = await rig.call("mcp__files__read_text_file", path="/etc/passwd")
+    assert not outside.ok
+    assert "denied" in outside.content.decode().lower()
+    reading = {one.tool for one in rig.actor("files").offers if one.reads}
+    assert "read_text_file" in reading
+    assert "write_file" not in reading
+
+
+@pytest.mark.needs_peer(module="mcp_server_git")
+async def test_git(rig: McpRig, tmp_path: Path) -> None:
+    """A server in Python, of an older protocol."""
+    make_history(tmp_path)
+    await rig.use(
+        agreed("git", "-m", "mcp_server_git", "--repository", str(tmp_path), command=str(PEERS.python))
+    )
+    actor = rig.actor("git")
+    assert actor.condition.state == "ready", actor.chatter.text
+    assert "First" in await rig.text("mcp__git__git_log", repo_path=str(tmp_path))
+    with pytest.raises(ToolError, match="There is no tool"):
+        await rig.call("mcp__git__no_such_tool")

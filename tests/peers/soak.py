@@ -1,0 +1,88 @@
+"""Many turns against llmock, which fails on purpose: soak.py [--turns N] [--per-session N] [--seed N].
+
+Prints a table of what the process holds on to, and what happened. Exit code 1 when anything was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(_ROOT), str(_ROOT / "packaging")]
+
+from tests.support.llmock import llmock  # noqa: E402 - found by the path above
+from tests.support.peers import lacking_module  # noqa: E402 - found by the path above
+from tests.support.soak_watch import Sample, slope  # noqa: E402 - found by the path above
+from tests.support.soaking import Soak  # noqa: E402 - found by the path above
+
+WARM = 0.2  # of the turns, in which caches fill and nothing is concluded
+FLAT = 10.0  # KiB of its own that a turn may add for good
+_ROWS = 25
+_COLUMNS = ("turn", "RSS MiB", "own MiB", "held MiB", "tasks", "threads", "children", "files", "iterators")
+
+
+def main() -> int:
+    """Run it and tell."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=2_000)
+    parser.add_argument("--per-session", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    lacking = lacking_module("llmock")
+    if lacking:
+        sys.stdout.write(f"{lacking}\n")
+        return 1
+    began = time.monotonic()
+    # Piece by piece, or it has sent everything before anybody can hang up.
+    slowly = ("--stream-chunk-delay-ms", "3")
+    with tempfile.TemporaryDirectory(prefix="helix-soak-") as folder, llmock(Path(folder), *slowly) as server:
+        soak = Soak(Path(folder), server, given.turns, given.per_session, seed=given.seed)
+        _row(*_COLUMNS)
+        step = max(1, given.turns // (20 * _ROWS)) * 20
+        asyncio.run(soak.run(lambda one: _told_of(one) if one.turn % step == 0 else None))
+    return _told(soak, time.monotonic() - began)
+
+
+def _told_of(one: Sample) -> None:
+    sizes = (f"{size / 1024:.1f}" for size in (one.rss, one.anon, one.held))
+    _row(str(one.turn), *sizes, *map(str, (one.tasks, one.threads, one.children, one.files, one.iterators)))
+
+
+def _row(*cells: str) -> None:
+    _say(" ".join(f"{cell:>9}" for cell in cells))
+
+
+def _told(soak: Soak, took: float) -> int:
+    tally = soak.tally
+    warm = [one for one in soak.watch.samples if one.turn > WARM * soak.count]
+    rise = slope(warm)
+    sessions = [one for one in warm if one.turn % soak.per_session == 0]
+    between = slope(sessions)
+    counts = f"{tally.requests} requests, {tally.attempts} attempts, {tally.faults} faults"
+    _say(f"\n{soak.count} turns in {took:.0f} s: {counts}")
+    _say(f"own memory, without what LevelDB holds, after the first {WARM:.0%} of the turns:")
+    _say(f"  {rise:+.2f} KiB a turn; at the ends of sessions {between:+.2f}")
+    for name, counted in (("turns", tally.ends), ("events", tally.events), ("verdict", tally.findings)):
+        _say(f"{name}: {', '.join(f'{key} {value}' for key, value in sorted(counted.items())) or 'clean'}")
+    _say(f"alive before closing: {', '.join(f'{key} {value}' for key, value in tally.left.items())}")
+    _say(f"cache verify: {tally.verified}")
+    if len(sessions) > 4 and between > FLAT:
+        tally.complain(f"memory grows by {between:.1f} KiB a turn; {FLAT} are allowed")
+    for problem in tally.problems:
+        _say(f"WRONG: {problem}")
+    _say("all sound" if not tally.problems else f"{len(tally.problems)} problems")
+    return 1 if tally.problems else 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+"""Whole turns against aimock: calls side by side, slow drips, cuts; its journal is what we meant to send."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.update import Arriving
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.context.message import Request
+from helix_desktop.providers.anthropic import Anthropic
+from helix_desktop.providers.http import Http, Timeouts
+from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.openai_responses import OpenAIResponses
+from helix_desktop.providers.retry import Retries
+from tests.support.aimock import PACKAGE, AiMock, aimock
+from tests.support.peer_rig import PeerRig, peer_rig, small
+
+pytestmark = pytest.mark.needs_peer(package=PACKAGE)
+
+LONG = " ".join(f"Sentence {number} says hällo 😀 once more." for number in range(12))
+READ = {"name": "read_file", "arguments": {"path": "a.txt"}}
+LIST = {"name": "list_directory", "arguments": {"path": "."}}
+GONE = {"name": "read_file", "arguments": {"path": "gone.txt"}}
+
+_FAULTS: Mapping[str, Mapping[str, Any]] = {
+    "cut at once": {"truncateAfterChunks": 1},
+    "cut in the middle": {"truncateAfterChunks": 9},
+    "hung up in the middle": {"disconnectAfterMs": 60, "latency": 20},
+    "dropped": {"chaos": {"dropRate": 1}},
+    "thrown out": {"chaos": {"disconnectRate": 1}},
+    "told to wait": {"chaos": {"rateLimitRate": 1}},
+}
+"""Met by the first request that says the words."""
+
+SCRIPT: Sequence[Mapping[str, Any]] = [
+    {
+        "match": {"userMessage": "side by side", "hasToolResult": False},
+        "response": {"content": "I look.", "reasoning": "Three at once.", "toolCalls": [READ, LIST, GONE]},
+    },
+    {"match": {"userMessage": "side by side"}, "response": {"content": "All three are back."}},
+    {
+        "match": {"userMessage": "calls first", "hasToolResult": False},
+        "response": {
+            "blocks": [
+                {"type": "toolCall", **READ},
+                {"type": "text", "text": "While that is read,"},
+                {"type": "toolCall", **LIST},
+                {"type": "text", "text": " I look around."},
+            ]
+        },
+    },
+    {"match": {"userMessage": "calls first"}, "response": {"content": "Done."}},
+    {
+        "match": {"userMessage": "drip"},
+        "response": {"content": LONG},
+        "chunkSize": 7,
+        "streamingProfile": {"ttft": 300, "tps": 45, "jitter": 0.8},
+    },
+    *[
+        {"match": {"userMessage": words, "sequenceIndex": 0}, "response": {"content": LONG}, **fault}
+        for words, fault in _FAULTS.items()
+    ],
+    {"match": {"userMessage": "garbled"}, "response": {"content": LONG}, "chaos": {"malformedRate": 1}},
+    {"match": {"userMessage": "in the end"}, "response": {"content": LONG}},
+]
+DIALECTS: Mapping[str, Callable[..., Model]] = {
+    "openai-chat": OpenAIChat,
+    "openai-responses": OpenAIResponses,
+    "anthropic": Anthropic,
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[AiMock]:
+    """A server that nobody has asked anything yet."""
+    with aimock(tmp_path, SCRIPT) as running:
+        yield running
+
+
+@pytest.fixture(params=DIALECTS)
+async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) -> AsyncIterator[PeerRig]:
+    """A conversation with that server in each dialect, in a folder with one file."""
+    speak = DIALECTS[request.param]
+
+    def make(http: Http) -> Model:
+        paced = Retries(first_wait_s=0.1)
+        return speak(small("gpt-5"), f"{server.address}/v1", "sk-of-a-test", http=http, retries=paced)
+
+    async with peer_rig(tmp_path, make, timeouts=Timeouts(read_s=1.0)) as working:
+        (working.root / "a.txt").write_text("Alpha: ä 😀\n", encoding="utf-8")
+        yield working
+
+
+def meant(request: Request) -> list[tuple[Any, ...]]:
+    """A request's messages as we mean them: who, what, which calls, whose answer."""
+    return [
+        (one.role, one.text, [(call.id, call.name, call.arguments) for call in one.calls], one.call_id)
+        for one in request.messages
+    ]
+
+
+def understood(body: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The same, as the server understood the bytes; what one speaker says in a row is one message."""
+    found: list[tuple[Any, ...]] = []
+    for one in body["messages"]:
+        calls = [
+            (call["id"], call["function"]["name"], call["function"]["arguments"])
+            for call in one.get("tool_calls", ())
+        ]
+        text = one["content"] or ""
+        if one["role"] == "assistant" and found and found[-1][0] == "assistant":
+            _, before, asked, _ = found.pop()
+            text, calls = before + text, [*asked, *calls]
+        found.append((one["role"], text, calls, one.get("tool_call_id", "")))
+    return found
+
+
+async def test_the_journal_holds_what_was_meant(rig: PeerRig, server: AiMock) -> None:
+    """Every request of three turns with three calls each, word by word, and the tools with their schemas."""
+    for number in range(3):
+        assert await rig.turn(f'Look side by side, for time {number}. ä 😀 "quoted" \\ \n') == TurnEnded(
+            "done"
+        )
+    journal = server.journal()
+    assert len(journal) == len(rig.model.requests) == 6
+    for entry, request in zip(journal, rig.model.requests, strict=True):
+        assert understood(entry["body"]) == meant(request)
+        offered = [one["function"] for one in entry["body"]["tools"]]
+        assert [(one["name"], one["description"], one["parameters"]) for one in offered] == [
+            (spec.name, spec.description, spec.parameters) for spec in request.tools
+        ]
+    assert [len(one.calls) for one in rig.events(AssistantSpoke)] == [3, 0] * 3
+    assert sorted(one.ok for one in rig.events(ToolAnswered)) == [False] * 3 + [True] * 6
+    assert {one.reasoning for one in rig.events(AssistantSpoke) if one.calls} == {"Three at once."}
+    await rig.sound()
+
+
+async def test_calls_may_come_before_words(rig: PeerRig, server: AiMock) -> None:
+    """Between calls and after them: nothing of either is lost, and the next request is understood."""
+    assert await rig.turn("Begin with calls first.") == TurnEnded("done")
+    spoken, _ = rig.events(AssistantSpoke)
+    assert spoken.text.replace("\n", "") == "While that is read, I look around."
+    assert [call.name for call in spoken.calls] == ["read_file", "list_directory"]
+    last = understood(server.journal()[-1]["body"])
+    assert [call[1] for call in last[-3][2]] == ["read_file", "list_directory"]
+    assert [(one[0], one[3]) for one in last[-2:]] == [("tool", call.id) for call in spoken.calls]
+    await rig.sound()
+
+
+async def test_a_slow_drip_is_shown_as_it_comes(rig: PeerRig, server: AiMock) -> None:
+    """No silence is longer than our patience, the whole answer is: it is waited for, and asked for once."""
+    assert await rig.turn("Let it drip.") == TurnEnded("done")
+    arrived = [one.text for one in rig.updates if isinstance(one, Arriving)]
+    assert "".join(arrived) == LONG
+    assert len(arrived) > 20
+    assert [one.text for one in rig.events(AssistantSpoke)] == [LONG]
+    assert len(server.journal()) == 1
+
+
+@pytest.mark.parametrize("fault", _FAULTS)
+async def test_a_fault_is_outlasted(fault: str, rig: PeerRig, server: AiMock) -> None:
+    """The same request again, and the answer once."""
+    assert await rig.turn(f"It is {fault}, but comes in the end.") == TurnEnded("done")
+    assert [one.text for one in rig.events(AssistantSpoke)] == [LONG]
+    assert len(rig.retries()) == 1
+    first, second = (one["body"] for one in server.journal())
+    assert first == second
+    await rig.sound()
+
+
+async def test_a_reply_that_is_no_json_is_told(rig: PeerRig, server: AiMock) -> None:
+    """Once: this is no damage on the way, somebody else answers there."""
+    ended = await rig.turn("It is garbled.")
+    assert (ended.how, len(server.journal())) == ("failed", 1)
+    assert "malformed json" in ended.why
+    assert "base URL" in ended.fix
+
+
+async def test_a_request_that_nobody_expects_is_told(rig: PeerRig) -> None:
+    """The server's own words stand in the turn's end."""
+    ended = await rig.turn("Something else.")
+    assert ended.how == "failed"
+    assert "fixture" in f"{ended.what} {ended.why}".lower()
+    assert ended.fix

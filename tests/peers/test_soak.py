@@ -1,0 +1,53 @@
+"""A short soak run: every kind of turn, and nothing left behind. The long one is `make soak`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.support.llmock import llmock
+from tests.support.soak_plan import FATES, turns
+from tests.support.soak_watch import Sample, slope
+from tests.support.soaking import Soak
+
+TURNS, PER_SESSION, SEED = 60, 15, 29
+
+
+@pytest.mark.needs_peer(module="llmock")
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_sixty_turns_leave_nothing_behind(tmp_path: Path) -> None:
+    """Faults, stops, subagents and rewrites: all requests valid, all logs sound, nothing open at the end."""
+    with llmock(tmp_path, "--stream-chunk-delay-ms", "3") as server:
+        soak = Soak(tmp_path, server, TURNS, PER_SESSION, seed=SEED)
+        asyncio.run(soak.run())
+    tally = soak.tally
+    assert tally.problems == []
+    assert set(tally.fates) == {fate for fate, _ in FATES}
+    assert tally.events["SubagentStarted"]
+    assert tally.events["SweepMade"]
+    assert tally.faults > 10
+    assert set(tally.left.values()) == {0}, "closed sessions are let go of"
+    assert tally.verified.endswith("0 damaged")
+    assert max(one.iterators for one in soak.watch.samples) == 0
+    assert max(one.children for one in soak.watch.samples) == 0
+    assert max(one.files for one in soak.watch.samples) < 40
+
+
+def test_the_slope_is_that_of_the_line() -> None:
+    """Three KiB a turn, whatever the height; none for a level, and none for what LevelDB will let go of."""
+
+    def at(turn: int, anon: int, held: int = 0) -> Sample:
+        return Sample(turn, 0, anon, held, 0, 0, 0, 0, 0)
+
+    assert slope([at(10, 130), at(20, 160), at(30, 190)]) == pytest.approx(3.0)
+    assert slope([at(10, 130), at(20, 131), at(30, 130)]) == pytest.approx(0.0)
+    assert slope([at(10, 130, 10), at(20, 160, 40), at(30, 120, 0)]) == pytest.approx(0.0)
+
+
+def test_a_seed_gives_the_same_turns() -> None:
+    """So that a run can be repeated."""
+    assert turns(50, 7) == turns(50, 7)
+    assert turns(50, 7) != turns(50, 8)

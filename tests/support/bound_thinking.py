@@ -1,0 +1,54 @@
+"""An Anthropic server of the newer kind, which binds thinking to what stood before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.chat_server import Reply, error
+
+
+class BoundThinking:
+    """A server that takes thinking back only where nothing before it has changed since.
+
+    The signature of its thinking is a digest of all that it read; cache breakpoints are no part of it.
+    """
+
+    def __init__(self, script: Callable[[dict[str, Any], str], Reply]) -> None:
+        self._script = script
+        self.refused = 0
+        """Requests refused so far."""
+        self.counts: list[int] = []
+        """Pieces of thinking that came back with each request that was not refused."""
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Look at all thinking, then answer as the script says, which gets the signature for its own."""
+        taken = 0
+        messages = request["messages"]
+        for number, message in enumerate(messages):
+            for place, block in enumerate(message["content"]):
+                if block["type"] != "thinking":
+                    continue
+                taken += 1
+                if block["signature"] != _seal(request, messages[:number], message["content"][:place]):
+                    self.refused += 1
+                    return error(
+                        400,
+                        f"messages.{number}.content.{place}: Invalid `signature` in `thinking` block. "
+                        "The block is bound to a different conversation.",
+                    )
+        self.counts.append(taken)
+        return self._script(request, _seal(request, messages, []))
+
+
+def _seal(request: dict[str, Any], messages: list[Any], before: list[Any]) -> str:
+    read = [request.get("system"), request.get("tools"), messages, before]
+    return hashlib.sha256(json.dumps(_unmarked(read)).encode()).hexdigest()
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
+    return [_unmarked(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,59 @@
+"""A process that works like a person at the desk, to be killed: `python killed_person.py DATA PROJECT URL`.
+
+It begins a turn at a model's server, then types meanwhile: two messages that wait, one that steers. Each fact
+of the session, and each word about its subagents, is a line on standard output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.agent.room import Room
+from helix_desktop.agent.update import Happened, SubagentMoved, Update
+from helix_desktop.app.desk import Desk
+from helix_desktop.config.paths import DataDir
+
+MODEL, WINDOW = "box/small", 32_000
+
+
+def say(session: str, update: Update) -> None:
+    """A line for what happened."""
+    match update:
+        case Happened(recorded=recorded):
+            print(session, msgspec.json.encode(recorded.event).decode(), flush=True)  # noqa: T201 - it is its voice
+        case SubagentMoved(phase=phase, steps=steps):
+            print(session, f"subagent {phase} after {steps}", flush=True)  # noqa: T201 - it is its voice
+
+
+async def room_of(desk: Desk, project: Path, url: str) -> Room:
+    """The project's room, with the server's model."""
+    record = desk.registry.at(project) or desk.registry.add(project, trusted=True)
+    room = await desk.room(record.id)
+    await room.use(await desk.models.adhoc(MODEL, url, WINDOW))
+    return room
+
+
+async def main(data: str, project: str, url: str) -> None:
+    """Work until the end comes from outside."""
+    folder = DataDir(Path(data))
+    folder.ensure()
+    desk = Desk(folder, {})
+    room = await room_of(desk, Path(project), url)
+    room.listen(say)
+    talk = await room.begin()
+    called = asyncio.Event()
+    talk.session.listen(lambda _: called.set() if talk.session.transcript.open_calls else None)
+    await talk.send("Go")
+    await called.wait()
+    await talk.send("Then the tests.")
+    await talk.send("Only the headers.", steer=True)
+    await talk.send("And the changelog.")
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

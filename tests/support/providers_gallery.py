@@ -1,0 +1,212 @@
+"""Pictures of the provider page in its states, for eyes, in build/gallery-providers.
+
+Light and dark, wide and small. Run with QT_QPA_PLATFORM=offscreen. Arguments name the states to show.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+
+from helix_desktop.config.catalogue import Catalogue
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.context.figures import Figures
+from helix_desktop.context.trial import UNTRIED, Tick
+from helix_desktop.providers.local_servers import LocalModel, LocalServer
+from helix_desktop.ui import fonts, style
+from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.rows import CheckLine, ProviderForm, ProviderStatus
+from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.widgets import retint
+from tests.support.bare_window import make_window
+
+OUT = Path("build/gallery-providers")
+SIZES = ((980, 760), (1280, 900), (620, 440))
+
+OLLAMA_MODELS = (
+    ModelEntry(
+        name="qwen3-coder:30b",
+        told=Figures(window=32_768, tools=True, images=False),
+        told_by="Ollama: loaded with it",
+    ),
+    ModelEntry(
+        name="gemma4:latest",
+        told=Figures(window=4_096, tools=True, images=True),
+        told_by="Ollama's smallest default, for it is not loaded; the model could hold 131,072. "
+        "Test loads it and finds out",
+    ),
+    ModelEntry(name="a-model-with-a-name-that-is-longer-than-any-column:70b-instruct-q4_K_M", window=64_000),
+)
+CLAUDE_MODELS = tuple(
+    ModelEntry(name=name) for name in ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5")
+)
+FORMS = (
+    ProviderForm("demo", "Offline demo model", "", demo=True),
+    ProviderForm(
+        "ollama",
+        "ollama",
+        "http://127.0.0.1:11434/v1",
+        "openai-chat",
+        OLLAMA_MODELS,
+        OLLAMA_MODELS[0].name,
+    ),
+    ProviderForm(
+        "anthropic",
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        "anthropic",
+        (
+            msgspec.structs.replace(CLAUDE_MODELS[0], window=200_000),
+            *CLAUDE_MODELS[1:],
+            ModelEntry(name="unheard-of"),
+        ),
+        "claude-sonnet-5-5",
+    ),
+)
+STATES = (
+    ProviderStatus("demo", False, "none", ""),
+    ProviderStatus("ollama", True, "none", "in the Secret Service"),
+    ProviderStatus("anthropic", False, "keychain", "Secret Service"),
+)
+WELL = (
+    Tick("reach", "ok", "answered in 41 ms"),
+    Tick("tls", "ok", "TLS 1.3, certificate trusted by this system"),
+    Tick("auth", "ok", "the key is accepted"),
+    Tick("streaming", "running", "asking claude-sonnet-5-5"),
+    Tick("tools"),
+)
+BROKEN = (
+    Tick("reach", "ok", "answered in 41 ms"),
+    Tick("tls", "ok", "not used: the way stays on this machine"),
+    Tick("auth", "ok", "no key is needed"),
+    Tick("streaming", "ok", "14 pieces, the first after 0.4 s"),
+    Tick(
+        "tools",
+        "failed",
+        "gemma4:latest did not call the tool.",
+        "It answered in words: I cannot call tools, but the word is lighthouse.",
+        "Choose a model that can use tools. llama.cpp needs --jinja, vLLM --enable-auto-tool-choice with the "
+        "--tool-call-parser of the model.",
+    ),
+)
+UNTRUSTED = (
+    Tick("reach", "ok", "something answers there"),
+    Tick(
+        "tls",
+        "failed",
+        "gateway cannot be reached at https://models.corp.example/v1.",
+        "No secure connection could be made: no authority that this system trusts has signed the certificate "
+        "of models.corp.example (self-signed certificate in certificate chain).",
+        "If it is your own server's or a company proxy's, add its authority to the system's trust store; "
+        "Helix Desktop asks that store and no other.",
+    ),
+    *(Tick(tick.name, "skipped", "an earlier step failed") for tick in UNTRIED[2:]),
+)
+FOUND = (
+    LocalServer(
+        "ollama",
+        "http://127.0.0.1:11434/v1",
+        tuple(
+            LocalModel(entry.name, entry.told or Figures(), entry.told_by, place == 0)
+            for place, entry in enumerate(OLLAMA_MODELS)
+        ),
+    ),
+    LocalServer(
+        "lm-studio",
+        "http://127.0.0.1:1234/v1",
+        (LocalModel("qwen/qwen3-coder-30b", Figures(window=65_536), "LM Studio: loaded with it", True),),
+    ),
+    LocalServer("vllm", "http://127.0.0.1:8000/v1", ()),
+)
+
+
+def make(parent: QWidget) -> SettingsDialog:
+    """The settings with three providers."""
+    dialog = SettingsDialog(parent)
+    dialog.providers.use_catalogue(Catalogue.load(resources_dir() / "models.toml"))
+    dialog.providers.show_providers(FORMS, STATES)
+    return dialog
+
+
+def _chosen(place: int, ticks: Sequence[Tick] = ()) -> Callable[[SettingsDialog], None]:
+    def show(dialog: SettingsDialog) -> None:
+        dialog.providers.list.setCurrentRow(place)
+        if ticks:
+            dialog.providers.editor.show_ticks(ticks)
+            dialog.providers.editor.show_testing(any(tick.state == "running" for tick in ticks))
+
+    return show
+
+
+def _preset(dialog: SettingsDialog) -> None:
+    catalogue = Catalogue.load(resources_dir() / "models.toml")
+    dialog.providers.add_vendor(catalogue.vendors[1])
+
+
+def _found(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(0)
+    dialog.providers.found.show_servers(FOUND, ["http://127.0.0.1:1234/v1"])
+
+
+def _saved(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(1)
+    dialog.providers.editor.show_checks([CheckLine("Saved", "ok", "ollama")])
+
+
+STATES_SHOWN: dict[str, Callable[[SettingsDialog], None]] = {
+    "demo": _chosen(0),
+    "ollama": _chosen(1, BROKEN),
+    "anthropic": _chosen(2, WELL),
+    "untrusted": _chosen(2, UNTRUSTED),
+    "preset": _preset,
+    "found": _found,
+    "saved": _saved,
+    "new": lambda dialog: dialog.providers.add(),
+}
+
+
+def main() -> None:
+    """Save every state; one window for all, because each that is open is styled again with every theme."""
+    wanted = sys.argv[1:]
+    app = QApplication(sys.argv[:1])
+    OUT.mkdir(parents=True, exist_ok=True)
+    fonts.load(resources_dir() / "fonts")
+    appearance = style.Appearance(app, "light")
+    window = make_window({})
+    window.follow(appearance)
+    dialog = make(window)
+    dialog.show()
+    for mode in ("light", "dark"):
+        appearance.set_mode(mode)  # type: ignore[arg-type]  # one of the two
+        for name, show in STATES_SHOWN.items():
+            if not wanted or name in wanted:
+                _shoot(app, dialog, show, f"{name}-{mode}")
+    dialog.close()
+    window.allow_close()
+
+
+def _shoot(
+    app: QApplication, dialog: SettingsDialog, show: Callable[[SettingsDialog], None], name: str
+) -> None:
+    for width, height in SIZES:
+        dialog.providers.found.hide()
+        dialog.providers.list.setCurrentRow(0)
+        dialog.resize(width, height)
+        show(dialog)
+        retint(dialog, LIGHT if "light" in name else DARK)
+        for _ in range(3):  # words that wrap settle after the first
+            app.processEvents()
+        dialog.grab().save(str(OUT / f"{name}-{width}.png"))
+    scroll = dialog.providers.findChildren(QScrollArea)[0]
+    dialog.resize(SIZES[0][0], 1_500)
+    app.processEvents()
+    scroll.grab().save(str(OUT / f"{name}-whole.png"))
+
+
+if __name__ == "__main__":
+    main()

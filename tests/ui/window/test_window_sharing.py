@@ -1,0 +1,41 @@
+"""The card that lets other programs read a cache, in the real window."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from tests.support.window_rig import opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.opened.settings.show("mcp")
+        card = rig.opened.settings.dialog.mcp.sharing
+        assert not card.http.isChecked()
+        press(card, "Copy for another program")
+        (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
+        assert [server["command"], *server["args"]] == list(rig.opened.desk.cache_command(rig.room.id))
+        card.http.click()
+        await until(card._serving.isVisible, "the address is shown")
+        press(card, "Copy with token")
+        (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
+        shared = await rig.opened.desk.endpoints.sharing(rig.room.id)
+        assert (server["url"], server["headers"]["Authorization"]) == (shared.url, f"Bearer {shared.token}")
+        assert card._address.text() == shared.url
+        press(card, "New token")
+        await until(lambda: shared.token not in card._http, "another token is shown")
+        card.http.click()
+        await until(lambda: not card._serving.isVisible(), "the address is gone")
+        assert not rig.opened.desk.registry.get(rig.room.id).share_port
+        written = [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.toml")]
+        assert not any(shared.token in text for text in written), "a token is in no file"

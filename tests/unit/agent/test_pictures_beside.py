@@ -1,0 +1,63 @@
+"""Images that come beside a tool's text: stored, sent, and never out of reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.agent.intake import Intake
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.message import ModelInfo, ToolCall
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.tool import Progress, ToolResult, unheard
+from tests.support.agent_rig import Rig, ToldTools
+from tests.support.pictures import png
+from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn, said
+
+PICTURES = (png(40, 30, 1), png(20, 10, 2))
+
+
+class Camera(ToldTools):
+    """A tool that shows two pictures with its words."""
+
+    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+        """The words, and the pictures beside them."""
+        return ToolResult(b"Two pictures:", pictures=PICTURES)
+
+
+async def test_they_are_stored_and_named_in_the_text() -> None:
+    """The text leads to each of them by its hash, so that a marker of the text does too."""
+    seeing = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
+    rig = Rig(ScriptedModel(in_turn(called(("say", {})), said("Seen.")), seeing), tools=Camera())
+    talk = await rig.begin()
+    await talk.run("Look.")
+    (answer,) = rig.events(ToolAnswered)
+    digests = [digest_of(one) for one in PICTURES]
+    assert [image.digest for image in answer.images] == digests
+    text = (await rig.store.get(answer.digest)).decode()
+    assert text.startswith("Two pictures:")
+    for picture, digest in zip(PICTURES, digests, strict=True):
+        assert await rig.store.get(digest) == picture
+        assert f'recall_cached_content("{digest}")' in text
+        assert digest in rig.model.requests[-1].messages[-1].text
+    assert [image.digest for image in rig.model.requests[-1].messages[-1].images] == digests
+    await rig.sound()
+    await rig.room.close()
+
+
+async def test_a_long_text_beside_them_is_gated_like_any_other() -> None:
+    """Pictures are no way around the intake; they stay, and their tokens are counted."""
+    intake = Intake(WordCounter())
+    taken = await intake.taken(ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, pictures=PICTURES))
+    assert intake.gated(taken, PROFILES["balanced"], 128_000)
+    pictured = sum(image.tokens for image in taken.answer.images)
+    shown = await intake.previewed(taken, PROFILES["balanced"])
+    assert shown.images == taken.answer.images
+    assert pictured < shown.tokens < pictured + 700
+    assert taken.answer.tokens > 9_000 + pictured
+
+
+async def test_what_is_no_picture_is_refused() -> None:
+    """A tool that says so lies, and nothing is stored under that name."""
+    with pytest.raises(ValueError, match="no image"):
+        await Intake(WordCounter()).taken(ToolCall("c1", "say", "{}"), ToolResult(b"x", pictures=(b"y",)))

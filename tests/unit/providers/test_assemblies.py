@@ -1,0 +1,134 @@
+"""Answers from events of any shape: none brings a reader down, whatever a server sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import ModelError
+from helix_desktop.context.message import Answer, Message, ModelInfo, Request
+from helix_desktop.providers.anthropic_answer import Assembly as AnthropicAssembly
+from helix_desktop.providers.anthropic_request import written
+from helix_desktop.providers.dialect import Assembly, ErrorSent
+from helix_desktop.providers.openai_responses_answer import Assembly as ResponsesAssembly
+from helix_desktop.providers.openai_responses_request import request_body
+
+INFO = ModelInfo("here", "m")
+LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+JSON = st.recursive(
+    LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=4)
+)
+NUMBER = st.integers(-1, 2)
+
+
+def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """An object with some of these fields, each of them right or anything."""
+    return st.fixed_dictionaries({}, optional={name: value | JSON for name, value in fields.items()})
+
+
+def kinds(*names: str) -> st.SearchStrategy[str]:
+    """One of the names that a dialect gives its events."""
+    return st.sampled_from(names)
+
+
+BLOCK = some(
+    type=kinds("text", "thinking", "tool_use", "redacted_thinking", "new"),
+    text=st.text(),
+    thinking=st.text(),
+    id=st.just("x"),
+    name=st.just("read"),
+    input=JSON,
+)
+BLOCK_DELTA = some(
+    type=kinds("text_delta", "thinking_delta", "signature_delta", "input_json_delta", "citations_delta"),
+    text=st.text(),
+    thinking=st.text(),
+    partial_json=st.sampled_from(["{", "}", '"a": 1']),
+    stop_reason=kinds("end_turn", "tool_use", "refusal"),
+)
+ANTHROPIC = some(
+    type=kinds(
+        "message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "ping"
+    ),
+    index=NUMBER,
+    message=some(usage=JSON),
+    content_block=BLOCK,
+    delta=BLOCK_DELTA,
+    usage=some(input_tokens=NUMBER, output_tokens=NUMBER, cache_read_input_tokens=NUMBER),
+    content=st.lists(BLOCK, max_size=3),
+)
+PART = some(type=kinds("output_text", "refusal", "summary_text"), text=st.text(), refusal=st.text())
+ITEM = some(
+    type=kinds("message", "function_call", "reasoning", "new"),
+    content=st.lists(PART, max_size=2),
+    summary=st.lists(PART, max_size=2),
+    name=st.just("read"),
+    call_id=st.just("x"),
+    arguments=st.just("{}"),
+)
+RESPONSES = some(
+    type=kinds(
+        *(
+            f"response.{name}"
+            for name in ("completed", "incomplete", "output_item.added", "output_item.done")
+        ),
+        *(f"response.{name}.delta" for name in ("output_text", "refusal", "reasoning_text")),
+        "response.function_call_arguments.delta",
+    ),
+    output_index=NUMBER,
+    content_index=NUMBER,
+    delta=st.text(),
+    item=ITEM,
+    response=some(output=st.lists(ITEM, max_size=3), usage=JSON, error=JSON, incomplete_details=JSON),
+)
+
+
+def test_blocks_of_no_kind_are_no_content() -> None:
+    assembly = anthropic()
+    for block in ({"type": ["text"], "text": "x"}, {"text": "x"}, {"type": "text", "text": "yes"}):
+        assembly.add({"type": "content_block_start", "content_block": block})
+    answer = assembly.answer()
+    assert answer.text == "yes"
+    goes_back(answer)
+
+
+def anthropic() -> Assembly:
+    return AnthropicAssembly("here", lambda: "new", {"model": "m"})
+
+
+def responses() -> Assembly:
+    return ResponsesAssembly("here", "m", lambda: "new")
+
+
+def goes_back(answer: Answer) -> None:
+    """What was kept of an answer can be sent again."""
+    spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+    results = (Message("tool", "x", call_id=call.id, name=call.name) for call in answer.calls)
+    request = Request((Message("user", "x"), spoken, *results))
+    assert msgspec.json.decode(written(INFO, request, most=9).body)
+    assert msgspec.json.decode(request_body(INFO, request))
+
+
+@pytest.mark.parametrize(
+    ("made", "events"), [(anthropic, ANTHROPIC), (responses, RESPONSES)], ids=["anthropic", "responses"]
+)
+@given(data=st.data(), whole=st.booleans())
+def test_no_shape_brings_it_down(
+    made: Callable[[], Assembly], events: st.SearchStrategy[dict[str, Any]], data: st.DataObject, whole: bool
+) -> None:
+    assembly = made()
+    try:
+        for event in data.draw(st.lists(events, max_size=6)):
+            if whole:
+                assembly.add_whole(event)
+            else:
+                assembly.add(event)
+        answer = assembly.answer()
+    except (ModelError, ErrorSent):
+        return
+    goes_back(answer)

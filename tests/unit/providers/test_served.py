@@ -1,0 +1,86 @@
+"""What servers say of their models in their own lists, in the words of each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.figures import Figures
+from helix_desktop.providers.served import figures_in, figures_of
+
+OPENROUTER = {
+    "id": "vendor/model",
+    "context_length": 1_000_000,
+    "architecture": {"input_modalities": ["text", "image"]},
+    "pricing": {"prompt": "0.000002", "completion": "0.00001", "input_cache_read": "0.0000001"},
+    "top_provider": {"context_length": 400_000, "max_completion_tokens": 64_000},
+    "supported_parameters": ["tools", "reasoning"],
+}
+MISTRAL = {
+    "id": "m",
+    "max_context_length": 262_144,
+    "capabilities": {"completion_chat": True, "function_calling": True, "vision": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "figures"),
+    [
+        (
+            OPENROUTER,
+            Figures(
+                window=400_000,
+                output=64_000,
+                price_in=2.0,
+                price_cached=0.1,
+                price_out=10.0,
+                tools=True,
+                images=True,
+                reasoning=True,
+            ),
+        ),
+        (MISTRAL, Figures(window=262_144, tools=True, images=False)),
+        (
+            {"context_window": 131_072, "max_completion_tokens": 65_536},
+            Figures(window=131_072, output=65_536),
+        ),
+        ({"max_model_len": 65_536}, Figures(window=65_536)),
+        ({"max_input_tokens": 1_000_000, "max_tokens": 128_000}, Figures(window=1_000_000, output=128_000)),
+        ({"pricing": {"prompt": "-1", "completion": "-1"}}, Figures()),  # a router: it depends
+        ({"pricing": {"prompt": "0", "completion": "0"}}, Figures()),
+        ({"context_length": True, "max_model_len": "large"}, Figures()),
+    ],
+)
+def test_the_words_of_each_server(said: dict[str, Any], figures: Figures) -> None:
+    assert figures_of(said) == figures
+
+
+def test_models_that_do_not_chat_are_left_out() -> None:
+    models = [{"id": "b"}, {"id": "a"}, {"id": "e", "type": "embedding"}, {"id": ""}]
+    models.append({"id": "old", "capabilities": {"completion_chat": False}})
+    assert list(figures_in(json.dumps({"data": models}))) == ["a", "b"]
+    assert figures_in('{"data": null}') == {}
+
+
+@pytest.mark.parametrize("body", ["", "<html>", "[]", '{"data": 3}', '{"models": []}', "\ud800"])
+def test_what_is_no_list_is_refused(body: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        figures_in(body)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*OPENROUTER, *MISTRAL, "max_model_len"]), JSON))
+def test_whatever_is_said_is_survived_and_no_figure_is_nonsense(said: dict[str, Any]) -> None:
+    figures = figures_of(said)
+    assert 0 <= figures.window <= 100_000_000
+    assert bool(figures.price_in) == bool(figures.price_out)
