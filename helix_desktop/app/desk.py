@@ -14,7 +14,6 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.cache_endpoints import CacheEndpoints
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
@@ -38,7 +37,7 @@ from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
-from helix_desktop.workspaces.record import Grant, WorkspaceRecord
+from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
 log = logging.getLogger(__name__)
@@ -76,7 +75,6 @@ class Desk:
         self.endpoints = CacheEndpoints(self.registry, self.secrets, self.lend, self.counter.count)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
-        self._toolsets: dict[str, Toolset] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self.carrier = Carrier(self.registry, self.lend, now_ms)
@@ -111,7 +109,7 @@ class Desk:
         store = await self._open_store(folder, identity, now_ms, told=told)
         tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
         if tools:
-            self._toolsets[identity] = tools
+            self.tooling.opened(identity, tools)
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -149,16 +147,6 @@ class Desk:
         """Whether the demo model's script answers in a workspace."""
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
-
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        return await self.tooling.walls(identity)
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
-        self.registry.change(identity, **{name: on})
-        if identity in self._rooms and identity in self._toolsets:
-            await self._toolsets[identity].refresh()
 
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""
@@ -213,7 +201,7 @@ class Desk:
         """End what runs in a workspace and let go of its store."""
         await self.endpoints.end(identity)
         room = self._rooms.pop(identity, None)
-        self._toolsets.pop(identity, None)
+        self.tooling.close(identity)
         if room is not None:
             await room.close()
         await self.servers.shut(identity)

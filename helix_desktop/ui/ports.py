@@ -193,6 +193,22 @@ class McpServers(Protocol):
         ...
 
 
+class Tooling(Protocol):
+    """How far the tools of workspaces reach."""
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        ...
+
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        ...
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        ...
+
+
 class CacheEndpoints(Protocol):
     """The caches of open workspaces, served to other programs; all may raise HelixError."""
 
@@ -210,14 +226,6 @@ class CacheEndpoints(Protocol):
 
     async def renew(self, identity: str) -> None:
         """Make a new token: who holds the former one is shut out."""
-        ...
-
-
-class Tooling(Protocol):
-    """The tools of workspaces."""
-
-    async def confines(self, identity: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
         ...
 
 
@@ -287,14 +295,6 @@ class Desk(Protocol):
 
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
-        ...
-
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        ...
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:
