@@ -275,9 +275,10 @@ class TopBar(QWidget):
         )
         beside = self.width() - fixed
         detail, form, least = _FORMS[-1]
-        names = 0
+        names, word = 0, self.mode.width_at("word") - self.mode.width_at("icon")
         for detail, form, least in _FORMS:
-            names = beside - self.gauge.room_for(detail) - self.pages.width_at(form)
+            said = word if form == "full" else 0
+            names = beside - self.gauge.room_for(detail) - self.pages.width_at(form) - said
             if names >= least:
                 break
         self.gauge.set_detail(detail)
@@ -285,8 +286,8 @@ class TopBar(QWidget):
         line = self.layout()
         if line is not None:
             line.setSpacing(3 if form == "icons" else 8)
-        spare = names - least - (self.mode.width_at("word") - self.mode.width_at("icon"))
-        self.mode.set_form("word" if spare >= 0 and form != "icons" else "icon")
+        fits = form == "full" or (form == "words" and names - word >= least)
+        self.mode.set_form("word" if fits else "icon")
         whole = names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) and not self._waiting
         self._badge.set_text(DEMO_BADGE if whole else "Demo")
 
