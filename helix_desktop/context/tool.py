@@ -24,6 +24,7 @@ _WHOLE_TOOLS: Mapping[str, str] = {
     "run_command": "run any command",
     "write_file": "write any file",
     "edit_file": "edit any file",
+    "multi_edit": "edit any files",
 }
 
 Progress = Callable[[str], None]
@@ -135,7 +136,8 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     the workspace and off the network. `rule` is the narrowest rule that may be saved, `offers` all of them,
     narrowest first (see `permission`). `host` is where a fetch goes; `server` and `definition` (the hash of
     its definition) say whose MCP tool it is. `because` names the rule by which it is asked, if one says so.
-    `also` are further files of the same change: a rule must allow each, and any may be refused.
+    `also` are further files of the same change: a rule must allow each, and any may be refused. `asker` is
+    the title of the subagent whose call it is, if it is one's.
     """
 
     call_id: str
@@ -152,6 +154,7 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     definition: str = ""
     because: str = ""
     also: tuple[str, ...] = ()
+    asker: str = ""
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ from helix_desktop.ui.chat.rows import OFFER, ApprovalRow
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 
 _PAD = 16.0
+_ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
 _LINES = (
     (("once", "Allow once"), ("session", "For this session"), ("always", "Always in this workspace")),
@@ -180,6 +181,10 @@ class ApprovalSheet(Sheet):
     def _chips(self) -> list[tuple[str, ChipStyle]]:
         theme, row = self.look.theme, self._approval
         chips = []
+        if row.asker:
+            words = " ".join(reveal(row.asker).split())
+            named = words if len(words) <= _ASKER else f"{words[: _ASKER - 1]}…"
+            chips.append((f"Subagent: {named}", ChipStyle(theme.accent_text, theme.accent_soft, "", "bot")))
         if row.place:
             chips.append((row.place, ChipStyle(theme.muted, theme.raised, theme.border)))
         if row.confined:

@@ -45,7 +45,7 @@ class SpendingState:
             return ""
         parts = [f"{tokens_text(self.budget.tokens)} tokens"] if self.budget.tokens else []
         parts += [dollars(self.budget.cost)] if self.budget.cost else []
-        return f"{self.share:.0%} of {' or '.join(parts)}"
+        return f"{self.share * 100:.0f} % of {' or '.join(parts)}"
 
 
 def read_tokens(text: str) -> int:
