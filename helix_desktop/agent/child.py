@@ -18,7 +18,7 @@ from helix_desktop.agent.update import (
     TurnChanged,
     Update,
 )
-from helix_desktop.context.event import Recorded, SessionStarted, TurnEnded, UserSpoke
+from helix_desktop.context.event import NEW_TITLE, Recorded, SessionStarted, TurnEnded, UserSpoke
 from helix_desktop.context.message import Ended, ModelInfo
 from helix_desktop.context.target import target_of
 from helix_desktop.context.tool import ApprovalAsk, Reply
@@ -132,4 +132,6 @@ class Watch:
 
 def told_as(child: Child, ask: ApprovalAsk) -> ApprovalAsk:
     """A subagent's question as its parent's: two models may well give two calls one id."""
-    return msgspec.structs.replace(ask, call_id=f"{child.session.id}/{ask.call_id}")
+    session = child.session
+    asker = session.transcript.title or NEW_TITLE
+    return msgspec.structs.replace(ask, call_id=f"{session.id}/{ask.call_id}", asker=asker)

@@ -37,11 +37,13 @@ class Room(Holdings):
         self.reading = reading
         self.policy = policy
         self._parts = parts
+        self.trusted = parts.trusted  # whether something may run here, or be sent
         self._ratios: dict[str, float] = {}
         self.terms = Terms(parts, lambda: self.policy, models, self._ratios)
         """What conversations run under now, with the models and their roles."""
         self._open: dict[str, Conversation] = {}
         self._children: dict[str, Conversation] = {}
+        self._led: dict[str, tuple[Terms, ModelRole]] = {}  # of subagents that answer by a role, by session
         self._listeners: list[Callable[[str, Update], None]] = []
 
     def clock(self) -> int:
@@ -49,21 +51,20 @@ class Room(Holdings):
         return self._parts.clock()
 
     @property
-    def trusted(self) -> bool:
-        """Whether the person trusts the folder: only then something runs here, or is sent."""
-        return self._parts.trusted()
-
-    @property
     def model(self) -> Model:
         """The model that answers in this workspace."""
         return self.terms.model
 
     async def use(self, models: Model | Roles) -> None:
-        """Let other models work from the next step on; subagents go on with those they began with.
+        """Let other models work from the next step on; subagents at work go on with those they began with.
 
         A model alone is the new main one, beside the others as they are.
         """
         await self.terms.use(models)
+        for session, (terms, role) in tuple(self._led.items()):
+            known = self.known(session)
+            if known is not None and not known.running:  # a person goes on with it
+                await terms.use(self.terms.roles.with_main(self._answering(role)))
 
     async def retool(self) -> None:
         """Let the model know of changed tools from the next step on; subagents keep those they began with."""
@@ -124,6 +125,7 @@ class Room(Holdings):
             self._ratios,
         )
         await terms.use(terms.roles)
+        self._led[session.id] = (terms, known.answering)
         return Conversation(
             session, scope, parts, terms, leeway=leeway, above=lambda: self._paying(known.parent)
         )
@@ -157,6 +159,8 @@ class Room(Holdings):
         terms = Terms(parts, lambda: policy or self.policy, roles, self._ratios)
         await terms.use(terms.roles)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
+        if model is None:
+            self._led[session.id] = (terms, role)
         session.listen(lambda update: self._hear(session, update))
         self._children[session.id] = Conversation(
             *(session, scope, parts, terms),
@@ -170,6 +174,7 @@ class Room(Holdings):
         """Let go of a subagent that has ended, unless somebody has opened its session."""
         if session not in self._open:
             await self._children[session].close()
+            self._led.pop(session, None)
         del self._children[session]
 
     async def shut(self, session: str) -> None:
@@ -178,6 +183,7 @@ class Room(Holdings):
         if conversation is not None:
             await conversation.close()
             self._open.pop(session, None)
+            self._led.pop(session, None)
 
     def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
         """Hear the updates of every open session, and of subagents what their parents tell of them.

@@ -38,7 +38,6 @@ from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
-from helix_desktop.workspaces.acting import Acting, acting_in
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
@@ -110,7 +109,9 @@ class Desk:
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(identity)
         store = await self._open_store(folder, identity, now_ms, told=told)
-        tools = self._tools(identity, root, store) if root else None
+        tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
+        if tools:
+            self._toolsets[identity] = tools
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -149,14 +150,6 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    def _tools(self, identity: str, root: Path, store: SharedStore | RemoteStore) -> Toolset:
-        """Our own tools, then those of the workspace's MCP servers."""
-        hub = self.servers.open(identity, root)
-        tools = Toolset(self.tooling.box(identity, root, store), hub)
-        hub.changed = tools.refresh
-        self._toolsets[identity] = tools
-        return tools
-
     async def walls(self, identity: str) -> tuple[str, bool]:
         """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
         return await self.tooling.walls(identity)
@@ -187,14 +180,6 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
-
-    async def acting(self, identity: str) -> tuple[Acting, ...]:
-        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
-        return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
-
-    async def confines(self, identity: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
-        return await self.tooling.confines(identity)
 
     def cache_command(self, identity: str) -> tuple[str, ...]:
         """What another program runs to have a workspace's cache served through its pipes."""

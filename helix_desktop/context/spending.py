@@ -21,14 +21,16 @@ _MILLION = 1_000_000
 
 
 class Spending(msgspec.Struct, frozen=True):
-    """Tokens in and out, and US dollars as far as prices are known."""
+    """Tokens in and out, and US dollars as far as prices are known; `estimated`, if some are by our count."""
 
     tokens: int = 0
     cost: float = 0.0
+    estimated: bool = False
 
     def __add__(self, other: Spending) -> Spending:
         """Both together."""
-        return Spending(self.tokens + other.tokens, self.cost + other.cost)
+        estimated = self.estimated or other.estimated
+        return Spending(self.tokens + other.tokens, self.cost + other.cost, estimated)
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -74,16 +76,21 @@ def step_cost(info: ModelInfo, spoke: AssistantSpoke) -> float:
 def tokens_in(spoke: AssistantSpoke) -> int:
     """Tokens of a step, in and out: as the provider reported them, or as we count them."""
     usage = spoke.usage
-    if usage is not None and usage.input > 0:  # some local servers report zeros
+    if usage is not None and _reported(spoke):
         return usage.input + usage.output
     return spoke.estimate + spoke.tokens
+
+
+def _reported(spoke: AssistantSpoke) -> bool:
+    """Whether the provider said what the step took; some local servers report zeros."""
+    return spoke.usage is not None and spoke.usage.input > 0
 
 
 def spent_in(event: Event) -> Spending:
     """What the model calls behind an event took; those of a subagent count in its own session."""
     match event:
         case AssistantSpoke(cost=cost):
-            return Spending(tokens_in(event), cost)
+            return Spending(tokens_in(event), cost, not _reported(event))
         case ToolAnswered(intake_tokens=tokens, intake_cost=cost):
             return Spending(tokens, cost)
         case FormChosen(intake_tokens=tokens, intake_cost=cost):

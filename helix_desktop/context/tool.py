@@ -135,7 +135,8 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     the workspace and off the network. `rule` is the narrowest rule that may be saved, `offers` all of them,
     narrowest first (see `permission`). `host` is where a fetch goes; `server` and `definition` (the hash of
     its definition) say whose MCP tool it is. `because` names the rule by which it is asked, if one says so.
-    `also` are further files of the same change: a rule must allow each, and any may be refused.
+    `also` are further files of the same change: a rule must allow each, and any may be refused. `asker` is
+    the title of the subagent whose call it is, if it is one's.
     """
 
     call_id: str
@@ -152,6 +153,7 @@ class ApprovalAsk(msgspec.Struct, frozen=True):
     definition: str = ""
     because: str = ""
     also: tuple[str, ...] = ()
+    asker: str = ""
 
 
 class Reply(msgspec.Struct, frozen=True):

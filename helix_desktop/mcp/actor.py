@@ -27,6 +27,7 @@ START_S = 120.0  # for a server to be ready; the first run of npx or uvx downloa
 LONGEST_CALL_S = 1800.0  # a call that shows signs of life is ended after that all the same
 _WAIT_S = 15.0  # a call waits so long for a server that is being started again
 _PAUSES_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start it
+_MOST_TRIES = 10  # in a row; then only a person or a call starts it again
 _STEADY_S = 60.0  # a server that held so long begins with the first pause again
 _EARLY, _MIDST = "The server ended before it was ready.", "The server ended in the middle of the call."
 _SETTLE_S = 0.2  # several changes of a server's tools told at once are looked at once
@@ -84,10 +85,10 @@ class Actor:
             began = loop.time()
             why = await self._connect()
             failed = 1 if loop.time() - began > _STEADY_S else failed + 1
-            pause = self._pauses_s[min(failed, len(self._pauses_s)) - 1]
+            pause = self._pauses_s[min(failed, len(self._pauses_s)) - 1] if failed < _MOST_TRIES else None
             self.chatter.note(why)
-            self._show(Condition("failed", why, pause))
             self._wanted.clear()
+            self._show(Condition("failed", why, pause or 0.0))
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._wanted.wait()

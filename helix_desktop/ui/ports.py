@@ -18,7 +18,6 @@ from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
 from helix_desktop.context.sharing import Sharing
 from helix_desktop.context.trial import Tick
-from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -157,6 +156,10 @@ class McpServers(Protocol):
         """How the servers of a workspace are doing, in order."""
         ...
 
+    async def keeping(self) -> str:
+        """Where secrets are kept, for people."""
+        ...
+
     async def add(self, identity: str, drafts: Sequence[Draft]) -> None:
         """Add servers and start them."""
         ...
@@ -210,8 +213,21 @@ class CacheEndpoints(Protocol):
         ...
 
 
+class Tooling(Protocol):
+    """The tools of workspaces."""
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
+
+    @property
+    def tooling(self) -> Tooling:
+        """The tools of workspaces, and what holds them back."""
+        ...
 
     @property
     def endpoints(self) -> CacheEndpoints:
@@ -273,20 +289,12 @@ class Desk(Protocol):
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
         ...
 
-    async def acting(self, identity: str) -> Sequence[Acting]:
-        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
-        ...
-
     async def walls(self, identity: str) -> tuple[str, bool]:
         """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
         ...
 
     async def grant(self, identity: str, name: Grant, on: bool) -> None:
         """Let a workspace's agent have one thing more, or less, from its next call on."""
-        ...
-
-    async def confines(self, identity: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

@@ -23,6 +23,7 @@ from tests.support.soaking import Soak  # noqa: E402 - found by the path above
 WARM = 0.2  # of the turns, in which caches fill and nothing is concluded
 FLAT = 10.0  # KiB of its own that a turn may add for good
 _ROWS = 25
+_COLUMNS = ("turn", "RSS MiB", "own MiB", "held MiB", "tasks", "threads", "children", "files", "iterators")
 
 
 def main() -> int:
@@ -38,21 +39,22 @@ def main() -> int:
         return 1
     began = time.monotonic()
     # Piece by piece, or it has sent everything before anybody can hang up.
-    slowly = ("--stream-chunk-delay-ms", "3")
+    slowly = ("--stream-chunk-delay-ms", "5")
     with tempfile.TemporaryDirectory(prefix="helix-soak-") as folder, llmock(Path(folder), *slowly) as server:
         soak = Soak(Path(folder), server, given.turns, given.per_session, seed=given.seed)
-        _say(f"{'turn':>6} {'RSS MiB':>8} {'own MiB':>8} {'tasks':>6} {'threads':>8} {'children':>9} "
-             f"{'files':>6} {'iterators':>10}")  # fmt: skip
+        _row(*_COLUMNS)
         step = max(1, given.turns // (20 * _ROWS)) * 20
-        asyncio.run(soak.run(lambda one: _row(one) if one.turn % step == 0 else None))
+        asyncio.run(soak.run(lambda one: _told_of(one) if one.turn % step == 0 else None))
     return _told(soak, time.monotonic() - began)
 
 
-def _row(one: Sample) -> None:
-    _say(
-        f"{one.turn:>6} {one.rss / 1024:>8.1f} {one.anon / 1024:>8.1f} {one.tasks:>6} {one.threads:>8} "
-        f"{one.children:>9} {one.files:>6} {one.iterators:>10}"
-    )
+def _told_of(one: Sample) -> None:
+    sizes = (f"{size / 1024:.1f}" for size in (one.rss, one.anon, one.held))
+    _row(str(one.turn), *sizes, *map(str, (one.tasks, one.threads, one.children, one.files, one.iterators)))
+
+
+def _row(*cells: str) -> None:
+    _say(" ".join(f"{cell:>9}" for cell in cells))
 
 
 def _told(soak: Soak, took: float) -> int:
@@ -61,10 +63,10 @@ def _told(soak: Soak, took: float) -> int:
     rise = slope(warm)
     sessions = [one for one in warm if one.turn % soak.per_session == 0]
     between = slope(sessions)
-    _say(f"\n{soak.count} turns in {took:.0f} s: {tally.requests} requests, {tally.attempts} attempts, "
-         f"{tally.faults} faults")  # fmt: skip
-    _say(f"memory of its own after the first {WARM:.0%}: {rise:+.2f} KiB a turn; "
-         f"at the ends of sessions {between:+.2f}")  # fmt: skip
+    counts = f"{tally.requests} requests, {tally.attempts} attempts, {tally.faults} faults"
+    _say(f"\n{soak.count} turns in {took:.0f} s: {counts}")
+    _say(f"own memory, without what LevelDB held, after the first {WARM:.0%} of the turns:")
+    _say(f"  {rise:+.2f} KiB a turn; at the ends of sessions {between:+.2f}")
     for name, counted in (("turns", tally.ends), ("events", tally.events), ("verdict", tally.findings)):
         _say(f"{name}: {', '.join(f'{key} {value}' for key, value in sorted(counted.items())) or 'clean'}")
     _say(f"alive before closing: {', '.join(f'{key} {value}' for key, value in tally.left.items())}")

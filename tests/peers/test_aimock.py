@@ -27,6 +27,16 @@ READ = {"name": "read_file", "arguments": {"path": "a.txt"}}
 LIST = {"name": "list_directory", "arguments": {"path": "."}}
 GONE = {"name": "read_file", "arguments": {"path": "gone.txt"}}
 
+_FAULTS: Mapping[str, Mapping[str, Any]] = {
+    "cut at once": {"truncateAfterChunks": 1},
+    "cut in the middle": {"truncateAfterChunks": 9},
+    "hung up in the middle": {"disconnectAfterMs": 60, "latency": 20},
+    "dropped": {"chaos": {"dropRate": 1}},
+    "thrown out": {"chaos": {"disconnectRate": 1}},
+    "told to wait": {"chaos": {"rateLimitRate": 1}},
+}
+"""Met by the first request that says the words."""
+
 SCRIPT: Sequence[Mapping[str, Any]] = [
     {
         "match": {"userMessage": "side by side", "hasToolResult": False},
@@ -53,19 +63,11 @@ SCRIPT: Sequence[Mapping[str, Any]] = [
     },
     *[
         {"match": {"userMessage": words, "sequenceIndex": 0}, "response": {"content": LONG}, **fault}
-        for words, fault in {
-            "cut at once": {"truncateAfterChunks": 1},
-            "cut in the middle": {"truncateAfterChunks": 9},
-            "hung up in the middle": {"disconnectAfterMs": 60, "latency": 20},
-            "dropped": {"chaos": {"dropRate": 1}},
-            "thrown out": {"chaos": {"disconnectRate": 1}},
-            "told to wait": {"chaos": {"rateLimitRate": 1}},
-        }.items()
+        for words, fault in _FAULTS.items()
     ],
     {"match": {"userMessage": "garbled"}, "response": {"content": LONG}, "chaos": {"malformedRate": 1}},
     {"match": {"userMessage": "in the end"}, "response": {"content": LONG}},
 ]
-FAULTS = [str(one["match"]["userMessage"]) for one in SCRIPT if one["match"].get("sequenceIndex") == 0]
 DIALECTS: Mapping[str, Callable[..., Model]] = {
     "openai-chat": OpenAIChat,
     "openai-responses": OpenAIResponses,
@@ -160,7 +162,7 @@ async def test_a_slow_drip_is_shown_as_it_comes(rig: PeerRig, server: AiMock) ->
     assert len(server.journal()) == 1
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", _FAULTS)
 async def test_a_fault_is_outlasted(fault: str, rig: PeerRig, server: AiMock) -> None:
     """The same request again, and the answer once."""
     assert await rig.turn(f"It is {fault}, but comes in the end.") == TurnEnded("done")

@@ -83,11 +83,14 @@ class Soak:
     every: int = 20
     seed: int = 1
     tally: Tally = field(default_factory=Tally)
-    watch: Watch = field(default_factory=Watch)
+    watch: Watch = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Watch this run's own store."""
+        self.watch = Watch(self.folder, frozenset({self.server.pid}))
 
     async def run(self, hear: Hear = lambda _: None) -> None:
         """Run all turns, look every so many, verify the store at the end. Problems are in the tally."""
-        self.watch.known = frozenset({self.server.pid})
         plan = turns(self.count, self.seed)
         with self.watch.counting():
             async with self._at_work() as (room, model):
@@ -110,7 +113,7 @@ class Soak:
         http = Http(Timeouts(read_s=0.6))
         desk = Desk(data, os.environ, AlwaysAnswers("once"), pause_s=0.0, beside=True)
         try:
-            room = await desk.room(desk.registry.add(root).id)
+            room = await desk.room(desk.registry.add(root, trusted=True).id)
             model = self._model(http)
             await room.use(model)
             yield room, model

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
+from helix_desktop.context.message import plain_name
 from helix_desktop.ui.chat.card_sheets import paragraph
 from helix_desktop.ui.chat.look import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.paint import (
@@ -27,6 +28,7 @@ from helix_desktop.ui.chat.rows import OFFER, ApprovalRow
 from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 
 _PAD = 16.0
+_ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
 _LINES = (
     (("once", "Allow once"), ("session", "For this session"), ("always", "Always in this workspace")),
@@ -173,12 +175,16 @@ class ApprovalSheet(Sheet):
             chip(painter, look, place, words, style)
             right = place.x() - look.px(6)
         line.setRight(right - look.px(4))
-        title = f"{self._approval.tool} needs your approval"
+        title = f"{plain_name(self._approval.tool)} needs your approval"
         line_of_text(painter, look, line, title, look.font(UI, SEMIBOLD), theme.warn)
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:
         theme, row = self.look.theme, self._approval
         chips = []
+        if row.asker:
+            words = " ".join(reveal(row.asker).split())
+            named = words if len(words) <= _ASKER else f"{words[: _ASKER - 1]}…"
+            chips.append((f"Subagent: {named}", ChipStyle(theme.accent_text, theme.accent_soft, "", "bot")))
         if row.place:
             chips.append((row.place, ChipStyle(theme.muted, theme.raised, theme.border)))
         if row.confined:

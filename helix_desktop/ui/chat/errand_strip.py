@@ -75,7 +75,7 @@ class ErrandStrip:
             # One below the other, the gauges of several begin at one place.
             left = max(left, look.px(_LEFT) + self._phase_room())
             left = self._paint_gauge(painter, left, middle, errand)
-            left = self._write(painter, left, middle, right, f"{errand.share:.0%}", theme.muted)
+            left = self._write(painter, left, middle, right, f"{errand.share * 100:.0f} %", theme.muted)
         now = int(time.time() * 1000)
         left = self._write(painter, left, middle, right, errand.figures(now), theme.muted)
         if errand.live and errand.tool and right - left > look.px(_TOOL_ROOM):

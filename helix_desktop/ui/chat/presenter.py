@@ -126,7 +126,7 @@ class ChatPresenter:
             return
         if isinstance(recorded.event, ApprovalGiven):
             self._drop(f"ask:{recorded.event.call_id}")
-            self._number_asks()
+            _number_asks(self._model)
         rows = self._rows.apply(recorded, conversation.session.transcript)
         if isinstance(recorded.event, AssistantSpoke):
             rows = self._settle(rows)
@@ -184,19 +184,12 @@ class ChatPresenter:
             ApprovalRow(
                 *(key, ask.call_id, ask.tool, ask.summary, ask.detail, offers),
                 *(ask.kind, ask.confined, ask.because),
+                asker=ask.asker,
             )
         )
-        self._number_asks()
+        _number_asks(self._model)
         if news:
             self._asked(ask.summary)
-
-    def _number_asks(self) -> None:
-        """Say at each question which of how many it is."""
-        asked = [one for one in self._model.shapes() if isinstance(one, ApprovalRow)]
-        for number, row in enumerate(asked, 1):
-            place = f"{number} of {len(asked)}" if len(asked) > 1 else ""
-            if row.place != place:
-                self._put(replace(row, place=place))
 
     def _moved(self, moved: SubagentMoved) -> None:
         row = self._rows.moved(moved)
@@ -240,6 +233,15 @@ class ChatPresenter:
     def _drop(self, key: str) -> None:
         if self._model.index_of(key) is not None:
             self._model.remove(key)
+
+
+def _number_asks(model: ChatModel) -> None:
+    """Say at each question which of how many it is."""
+    asked = [one for one in model.shapes() if isinstance(one, ApprovalRow)]
+    for number, row in enumerate(asked, 1):
+        place = f"{number} of {len(asked)}" if len(asked) > 1 else ""
+        if row.place != place:
+            model.replace(row.key, replace(row, place=place))
 
 
 def _live(answer: int) -> str:

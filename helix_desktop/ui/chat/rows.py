@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.message import plain_name
 from helix_desktop.context.todo import TodoItem, done_of
 from helix_desktop.context.tool import AskKind
 from helix_desktop.ui.chat.errand import Errand
@@ -137,7 +138,7 @@ class ApprovalRow:
     """A tool call that waits for the person; `offers` are the rules that may be saved, word for word.
 
     `confined`: what it does stays in the sandbox. `because` is the rule by which it is asked, if one says so.
-    `place` says which of several questions it is.
+    `place` says which of several questions it is, `asker` which subagent asks, if it is one.
     """
 
     key: str
@@ -150,6 +151,7 @@ class ApprovalRow:
     confined: bool = False
     because: str = ""
     place: str = ""
+    asker: str = ""
 
     @property
     def rule(self) -> str:
@@ -215,11 +217,12 @@ def spoken_name(row: Row) -> str:
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            called = f"Tool {plain_name(row.tool)} {row.target}, {', '.join(tool_words(row))}"
             return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
             sandbox = ", confined" if row.confined else ""
-            return f"Approval needed{sandbox}: {row.summary}"
+            whose = f" by the subagent {row.asker}" if row.asker else ""
+            return f"Approval needed{whose}{sandbox}: {row.summary}"
         case DividerRow():
             return f"Divider: {row.text}"
         case NoticeRow():

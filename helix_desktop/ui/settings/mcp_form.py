@@ -73,6 +73,8 @@ class ServerForm(QWidget):
         """Start empty."""
         super().__init__()
         self._theme = LIGHT
+        self.keeping = ""
+        """Where secrets are kept, in words."""
         self._name, self._reach, self._cwd = QLineEdit(), QLineEdit(), QLineEdit()
         self._pairs = QPlainTextEdit()
         self._pairs.setTabChangesFocus(True)
@@ -88,7 +90,7 @@ class ServerForm(QWidget):
             "cwd": Field("Folder", self._cwd),
             "env": Field(
                 "Variables or headers", self._pairs,
-                note="Names like API_KEY or TOKEN go to the keychain, not into a file.",
+                note="Names like API_KEY or TOKEN are kept as secrets, not in a file.",
             ),
         }  # fmt: skip
         for one in (self._name, self._reach, self._cwd):
@@ -122,7 +124,7 @@ class ServerForm(QWidget):
         entry.textEdited.connect(lambda _: self.edited.emit())
         self._secrets[name] = entry
         entry.setAccessibleName(name)
-        self._rows.addWidget(Field(breakable(name), entry, note="Kept in the system’s keychain."))
+        self._rows.addWidget(Field(breakable(name), entry, note=self.keeping))
 
     def draft(self, taken: tuple[str, ...] = ()) -> Draft | None:
         """What is filled in; None when something is wrong, which is then marked."""

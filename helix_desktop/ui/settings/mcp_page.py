@@ -163,8 +163,11 @@ class McpPage(QWidget):
         for part in (self._head, self.add_box, self._fault, self._undo, self._empty, self.sharing):
             part.hide()
 
-    def show_servers(self, workspace: str, folder: str, reports: tuple[ServerReport, ...]) -> None:
-        """Show how the servers of a workspace are doing."""
+    def show_servers(
+        self, workspace: str, folder: str, reports: tuple[ServerReport, ...], keeping: str = ""
+    ) -> None:
+        """Show how the servers of a workspace are doing; `keeping` says where secrets are kept."""
+        self.add_box.editing.form.keeping = keeping
         self._lead.setText(_LEAD.format(name=workspace))
         self._head.show()
         self.sharing.show()
@@ -179,7 +182,9 @@ class McpPage(QWidget):
             self._show_cards(names)
         for report in reports:
             taken = tuple(name for name in names if name != report.entry.name)
-            self.cards[report.entry.name].show_report(report, folder, taken)
+            shown = self.cards[report.entry.name]
+            shown.editing.form.keeping = keeping
+            shown.show_report(report, folder, taken)
 
     def _show_cards(self, names: tuple[str, ...]) -> None:
         kept = {name: card for name, card in self.cards.items() if name in names}

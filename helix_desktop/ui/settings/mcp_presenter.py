@@ -87,9 +87,9 @@ class McpPresenter:
             self._page.show_nothing()
             return
         record = self._desk.registry.get(room.id)
-        reports = await self._desk.servers.reports(room.id)
+        reports, keeping = await self._desk.servers.reports(room.id), await self._desk.servers.keeping()
         if room.id == self._shell.active:
-            self._page.show_servers(record.name, record.path, reports)
+            self._page.show_servers(record.name, record.path, reports, keeping)
         sharing = await self._desk.endpoints.sharing(room.id)
         if room.id == self._shell.active:
             command = self._desk.cache_command(room.id)
@@ -97,6 +97,7 @@ class McpPresenter:
 
     async def _add(self, drafts: list[Draft]) -> None:
         await self._desk.servers.add(self._shell.active, drafts)
+        self._page.add_box.paste.clear()  # it may hold a secret
         self._page.add_box.hide()
 
     async def _save(self, card: ServerCard, draft: Draft) -> None:

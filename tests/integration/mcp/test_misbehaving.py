@@ -15,6 +15,7 @@ from helix_desktop.agent.toolset import Toolset
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.mcp_server import ServerEntry
 from helix_desktop.context.message import ToolCall
+from helix_desktop.mcp.actor import Actor, Ground
 from helix_desktop.mcp.process import LARGEST_MESSAGE
 from tests.support.mcp_rig import McpRig, agreed, raw
 from tests.unit.agent.test_toolset import Named
@@ -86,6 +87,24 @@ async def test_a_server_that_does_not_start_says_why(rig: McpRig) -> None:
     assert rig.actor("crash").condition.again_s > 0
     with pytest.raises(ToolError, match="There is no tool"):
         await rig.call("mcp__crash__echo")
+
+
+async def test_one_that_never_starts_is_left_alone_until_somebody_asks(rig: McpRig) -> None:
+    """After ten tries in a row it waits; a person's word, or a call, starts it again."""
+    ground = Ground(rig.root, os.environ, rig.hub._ground.secrets)
+    tried: list[str] = []
+
+    async def changed() -> None:
+        """Nothing ever changes."""
+
+    actor = Actor(raw("crash"), ground, changed, lambda: tried.append(actor.condition.state), (0.001,))
+    life = asyncio.get_running_loop().create_task(actor.live(), name="mcp life")
+    await rig.when(lambda: actor.condition.state == "failed" and not actor.condition.again_s)
+    assert tried.count("failed") == 10
+    actor.retry()
+    await rig.when(lambda: tried.count("failed") == 11)
+    life.cancel()
+    await asyncio.wait([life])
 
 
 async def test_noise_on_the_output_is_shown_and_does_no_harm(rig: McpRig) -> None:

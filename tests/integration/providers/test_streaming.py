@@ -171,8 +171,9 @@ class TestAnswers:
             Stream(Text("whole"), finish=""),
             Stream(Text("whole"), Finish("stop"), Cut()),
             Stream(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang()),
+            Stream(Text("whole"), Finish("stop"), Raw(b"data: {half\n\n")),
         ],
-        ids=["no end marker", "no reason", "cut after its end", "lingers after its end"],
+        ids=["no end marker", "no reason", "cut after its end", "lingers after its end", "damaged end"],
     )
     async def test_an_answer_is_whole_after_its_reason_to_end(self, rig: Rig, reply: Reply) -> None:
         async with rig.serving(reply) as server, asyncio.timeout(15):
@@ -339,7 +340,7 @@ class TestNonsense:
     async def test_a_damaged_piece_is_like_a_cut(self, rig: Rig) -> None:
         damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
         async with rig.serving(damaged, say("whole")) as server:
-            assert (await rig.answer(server)).text == "whole"
+            assert (await answer_of(rig.model(server), QUESTION)).text == "whole"
         assert isinstance(await rig.failure_of(damaged), ModelNonsense)
 
 

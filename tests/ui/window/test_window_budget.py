@@ -68,11 +68,11 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
         QTest.mouseClick(line, Qt.MouseButton.LeftButton)
         await set_to(rig, "3k")
         assert rig.facts(BudgetSet) == [BudgetSet(3_000)]
-        await until(lambda: line.text() == "0 tokens · 0% of 3k tokens", "the budget in sight")
+        await until(lambda: line.text() == "0 tokens · 0 % of 3k tokens", "the budget in sight")
         await rig.say("Go")
         (ended,) = rig.facts(TurnEnded)
         assert ended.cause == "budget"
-        assert line.text() == "3k tokens · 100% of 3k tokens"
+        assert line.text() == "3k tokens · 100 % of 3k tokens"
         (notice,) = rig.rows(NoticeRow)
         assert (notice.level, notice.actions) == ("warning", ("set_budget", "continue"))
         assert "3,000 of 3,000 tokens" in notice.why
@@ -93,7 +93,7 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         await rig.use_server(server)
         await rig.change_policy(budget_tokens=5_000, budget_cost=1.5)
         await rig.say("Go")
-        assert rig.window.spending.text() == "1k tokens · 20% of 5k tokens or $1.50"
+        assert rig.window.spending.text() == "1k tokens · 20 % of 5k tokens or $1.50"
         rig.window.commands.set_budget.trigger()
         dialog = await asked(rig)
         assert (dialog.tokens.text(), dialog.cost.text()) == ("5,000", "1.50")

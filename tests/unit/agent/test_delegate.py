@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.subagent import AT_ONCE
 from helix_desktop.context.errors import ModelRefused
 from helix_desktop.context.event import (
@@ -14,9 +15,10 @@ from helix_desktop.context.event import (
     ToolAnswered,
     TurnEnded,
 )
+from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.tool import Delegated
-from tests.support.scripted_model import answers_of, called, in_turn, said
+from tests.support.scripted_model import ScriptedModel, answers_of, called, in_turn, said
 from tests.support.subagent_rig import PARENT, Household, delegating, started, valid, waiting
 
 SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
@@ -129,13 +131,24 @@ async def test_one_opened_after_its_end_goes_on_as_what_it_was() -> None:
 
 
 async def test_the_role_of_its_model_is_kept() -> None:
-    """Where the workspace names no model for it, the main one answers."""
-    asked = called(("delegate", {"task": "alpha", "title": "A", "model": "fast"}))
-    house = Household({PARENT: in_turn(asked)})
+    """The workspace's model of that role answers, also later; without one the main model does."""
+    fast = ScriptedModel(in_turn(said("Quickly."), said("Again.")), ModelInfo("test", "fast"))
+    other = ScriptedModel(in_turn(said("Otherwise.")), ModelInfo("test", "other"))
+    asked = [("delegate", {"task": "alpha", "title": one, "model": one}) for one in ("fast", "long")]
+    house = Household({PARENT: in_turn(called(*asked))})
+    await house.room.use(Roles(house.model, fast=fast))
     await house.begin()
     await house.talk.run(PARENT)
-    (child,) = await house.children()
-    first = (await house.log(child))[0].event
-    assert first == SessionStarted("A", house.talk.session.id, "c0", "fast")
-    assert house.events(SubagentStarted) == [SubagentStarted("c0", child, "A", "fast")]
-    assert house.events(ToolAnswered)[0].text.startswith("Done.")
+    quick, long = await house.children()
+    firsts = [(await house.log(one))[0].event for one in (quick, long)]
+    parent = house.talk.session.id
+    assert firsts == [
+        SessionStarted("fast", parent, "c0", "fast"),
+        SessionStarted("long", parent, "c1", "long"),
+    ]
+    assert [one.text.split("\n")[0] for one in house.events(ToolAnswered)] == ["Quickly.", "Done."]
+    opened = [await house.room.open(one) for one in (quick, long)]
+    await house.room.use(other)
+    await opened[0].run("Go on.")
+    await opened[1].run("Go on.")
+    assert [(len(one.requests)) for one in (fast, other)] == [2, 1]

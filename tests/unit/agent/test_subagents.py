@@ -227,6 +227,7 @@ async def test_its_questions_are_asked_at_the_parent() -> None:
     alpha, beta = await family.children()
     first, second = family.talk.asks
     assert first.call_id != second.call_id
+    assert {first.asker, second.asker} == {"alpha", "beta"}
     assert {one.ask for one in family.told(CallWaiting)} == {first, second}
     await family.when(lambda: family.tools.ran == ["k1", "k1"])
     await family.when(lambda: family.moves(alpha)[-1].phase == family.moves(beta)[-1].phase == "waiting")
