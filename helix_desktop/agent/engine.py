@@ -152,8 +152,8 @@ class Engine:
         window = await self._steward.ready()
         try:
             return window, await self._ask(window)
-        except ModelOverflow:
-            if not await self._steward.overflowed():
+        except ModelOverflow as refused:
+            if not await self._steward.overflowed(refused):
                 raise
         window = await self._steward.ready()
         return window, await self._ask(window)

@@ -37,8 +37,10 @@ class Room(Holdings):
         self.reading = reading
         self.policy = policy
         self._parts = parts
+        self.trusted = parts.trusted  # whether something may run here, or be sent
         self._ratios: dict[str, float] = {}
-        self._terms = Terms(parts, lambda: self.policy, models, self._ratios)
+        self.terms = Terms(parts, lambda: self.policy, models, self._ratios)
+        """What conversations run under now, with the models and their roles."""
         self._open: dict[str, Conversation] = {}
         self._children: dict[str, Conversation] = {}
         self._led: dict[str, tuple[Terms, ModelRole]] = {}  # of subagents that answer by a role, by session
@@ -49,34 +51,24 @@ class Room(Holdings):
         return self._parts.clock()
 
     @property
-    def trusted(self) -> bool:
-        """Whether the person trusts the folder: only then something runs here, or is sent."""
-        return self._parts.trusted()
-
-    @property
     def model(self) -> Model:
         """The model that answers in this workspace."""
-        return self._terms.model
-
-    @property
-    def roles(self) -> Roles:
-        """Which model does what in this workspace."""
-        return self._terms.roles
+        return self.terms.model
 
     async def use(self, models: Model | Roles) -> None:
         """Let other models work from the next step on; subagents at work go on with those they began with.
 
         A model alone is the new main one, beside the others as they are.
         """
-        await self._terms.use(models)
+        await self.terms.use(models)
         for session, (terms, role) in tuple(self._led.items()):
             known = self.known(session)
             if known is not None and not known.running:  # a person goes on with it
-                await terms.use(self._roles_for(self._answering(role)))
+                await terms.use(self.terms.roles.with_main(self._answering(role)))
 
     async def retool(self) -> None:
         """Let the model know of changed tools from the next step on; subagents keep those they began with."""
-        await self._terms.retool()
+        await self.terms.retool()
 
     async def sessions(self, parent: str = "") -> list[SessionSummary]:
         """All sessions that a person began, or the subagents of one, last used first."""
@@ -94,8 +86,8 @@ class Room(Holdings):
         if known is not None:
             self._open[session] = known
             return known
-        if not self._terms.framed:
-            await self.use(self.roles)
+        if not self.terms.framed:
+            await self.use(self.terms.roles)
         log = await self.store.events(session)
         transcript = await asyncio.to_thread(Transcript, log)
         listed = await self.store.sessions()
@@ -124,12 +116,12 @@ class Room(Holdings):
         known = session.transcript
         leeway = Leeway(known.mode)
         if not known.parent:
-            return Conversation(session, scope, self._parts, self._terms, _Nursery(self, leeway), leeway)
+            return Conversation(session, scope, self._parts, self.terms, _Nursery(self, leeway), leeway)
         parts = self._parts.for_subagents()
         terms = Terms(
             parts,
             lambda: known.own_policy or self.policy,
-            self._roles_for(self._answering(known.answering)),
+            self.terms.roles.with_main(self._answering(known.answering)),
             self._ratios,
         )
         await terms.use(terms.roles)
@@ -144,11 +136,8 @@ class Room(Holdings):
 
     def _answering(self, role: ModelRole) -> Model:
         """The workspace's model of a role; where none is set for it, the main one."""
-        return {"main": None, "fast": self.roles.fast, "long": self.roles.long}[role] or self.model
-
-    def _roles_for(self, model: Model) -> Roles:
-        """The roles in a subagent's work: its own model answers, the others help as they do here."""
-        return self.roles.with_main(model)
+        roles = self.terms.roles
+        return {"main": None, "fast": roles.fast, "long": roles.long}[role] or roles.main
 
     def _hear(self, session: Session, update: Update) -> None:
         match update:
@@ -166,7 +155,7 @@ class Room(Holdings):
     ) -> Conversation:
         """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
         parts, scope = self._parts.for_subagents(), TaskScope()
-        roles = self._roles_for(model or self._answering(role))
+        roles = self.terms.roles.with_main(model or self._answering(role))
         terms = Terms(parts, lambda: policy or self.policy, roles, self._ratios)
         await terms.use(terms.roles)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())

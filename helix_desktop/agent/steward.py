@@ -21,7 +21,13 @@ from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context import observation, planner, validity
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
-from helix_desktop.context.errors import CompactionRefused, HelixError, RequestInvalid, RequestTooLarge
+from helix_desktop.context.errors import (
+    CompactionRefused,
+    HelixError,
+    ModelOverflow,
+    RequestInvalid,
+    RequestTooLarge,
+)
 from helix_desktop.context.event import Trigger
 from helix_desktop.context.message import Request
 from helix_desktop.context.observation import Stretch
@@ -88,13 +94,20 @@ class Steward:
         self._session.used, self._session.window = now.used, now.window
         self._session.model = frame.info.label
 
-    async def overflowed(self) -> bool:
-        """Make room after the provider said that a request did not fit; whether the window is smaller now."""
+    async def overflowed(self, refused: ModelOverflow) -> bool:
+        """Make room after the provider said that a request did not fit; whether the window is smaller now.
+
+        What it says of its window counts, in its own tokens: it may be far smaller than we were told.
+        """
         policy, _, _ = self._settings()
         if not policy.enabled:
             return False
         _, before = self.measure()
-        await self._make_room(int(policy.panic_to * min(before.used, before.window)))
+        fits = min(before.used, before.window)
+        if refused.window:
+            ours = before.used / refused.asked if refused.asked else 1.0
+            fits = min(fits, int(refused.window * ours))
+        await self._make_room(int(policy.panic_to * fits))
         return self.measure()[1].used < before.used
 
     async def _make_room(self, target: int) -> None:

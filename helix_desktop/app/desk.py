@@ -14,7 +14,6 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.cache_endpoints import CacheEndpoints
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
@@ -38,8 +37,7 @@ from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
-from helix_desktop.workspaces.acting import Acting, acting_in
-from helix_desktop.workspaces.record import Grant, WorkspaceRecord
+from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
 log = logging.getLogger(__name__)
@@ -77,7 +75,6 @@ class Desk:
         self.endpoints = CacheEndpoints(self.registry, self.secrets, self.lend, self.counter.count)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
-        self._toolsets: dict[str, Toolset] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self.carrier = Carrier(self.registry, self.lend, now_ms)
@@ -112,7 +109,7 @@ class Desk:
         store = await self._open_store(folder, identity, now_ms, told=told)
         tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
         if tools:
-            self._toolsets[identity] = tools
+            self.tooling.opened(identity, tools)
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -151,16 +148,6 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        return await self.tooling.walls(identity)
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
-        self.registry.change(identity, **{name: on})
-        if identity in self._rooms and identity in self._toolsets:
-            await self._toolsets[identity].refresh()
-
     async def use_model(self, identity: str, label: str) -> Model:
         """Let another model answer in a workspace, from its next step on."""
         model = await self.models.named(label)
@@ -181,14 +168,6 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
-
-    async def acting(self, identity: str) -> tuple[Acting, ...]:
-        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
-        return await asyncio.to_thread(acting_in, Path(self.registry.get(identity).path))
-
-    async def confines(self, identity: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
-        return await self.tooling.confines(identity)
 
     def cache_command(self, identity: str) -> tuple[str, ...]:
         """What another program runs to have a workspace's cache served through its pipes."""
@@ -222,7 +201,7 @@ class Desk:
         """End what runs in a workspace and let go of its store."""
         await self.endpoints.end(identity)
         room = self._rooms.pop(identity, None)
-        self._toolsets.pop(identity, None)
+        self.tooling.close(identity)
         if room is not None:
             await room.close()
         await self.servers.shut(identity)

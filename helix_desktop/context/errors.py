@@ -144,7 +144,14 @@ class KeyRefused(ModelRefused):
 
 
 class ModelOverflow(ModelError):
-    """The model's server says that the request is larger than the window."""
+    """The model's server says that the request is larger than the window.
+
+    `asked` and `window` are the tokens of both by its own count, as far as it said them; 0: it did not.
+    """
+
+    def __init__(self, what: str, why: str = "", fix: str = "", *, asked: int = 0, window: int = 0) -> None:
+        super().__init__(what, why, fix)
+        self.asked, self.window = asked, window
 
 
 class ModelNonsense(ModelError):

@@ -138,10 +138,9 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
 
 
 class ApprovalGiven(Fact, frozen=True, tag="approval-given"):
-    """A call that needs a yes got its answer; `rule` names the rule that answered, if one did.
+    """A call that needs a yes got its answer, by the `rule` or the `mode` that is named, or by the person.
 
-    `mode` is the mode that answered, if it was one; `words` is what the person said with their no, `saved`
-    the rule that their answer saved.
+    `words` is what they said with their no, `saved` the rule that their answer saved.
     """
 
     call_id: str

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 MOST_SERVERS = 50  # of one workspace; more schemas than that fill no window usefully
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,30}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of RFC 9110
 _HOST = re.compile(r"(https?)://(?:[^/@?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s]+)(?::\d{1,5})?(?:[/?][^#\s]*)?")
@@ -94,7 +94,7 @@ def faults_of(entry: ServerEntry, others: tuple[str, ...] = ()) -> dict[str, str
 
 def usable_name(text: str, others: tuple[str, ...] = ()) -> str:
     """The nearest name that can be used, unlike those taken."""
-    plain = re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32] or "server"
+    plain = re.sub(r"_{2,}|[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32].strip("-_") or "server"
     name, number = plain, 2
     while name in others:
         name, number = f"{plain[:28]}-{number}", number + 1
@@ -103,7 +103,7 @@ def usable_name(text: str, others: tuple[str, ...] = ()) -> str:
 
 def _name_fault(name: str, others: tuple[str, ...]) -> str:
     if not _NAME.fullmatch(name) or "__" in name:
-        return "Use 1 to 32 small letters, digits, - and single _; the first is a letter or digit."
+        return "Use 1 to 32 small letters, digits, - and single _; begin and end with a letter or digit."
     return f"There is a server called {name} already." if name in others else ""
 
 

@@ -41,6 +41,12 @@ MCP_PREFIX = "mcp__"
 """What the told name of every MCP server's tool begins with, and of no other: `mcp__SERVER__TOOL`."""
 
 
+def plain_name(told: str) -> str:
+    """A tool's name as people read it: of an MCP server's tool `SERVER: TOOL`, of others what is told."""
+    server, parted, tool = told.removeprefix(MCP_PREFIX).partition("__")
+    return f"{server}: {tool}" if told.startswith(MCP_PREFIX) and parted else told
+
+
 class InLine(msgspec.Struct, frozen=True):
     """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
 

@@ -70,7 +70,7 @@ def _tool_rows(frame: Frame) -> list[Row]:
         servers = len({spec.name.split("__")[1] for spec in far})
         whose = "1 MCP server" if servers == 1 else f"{servers} MCP servers"
         name = f"{len(far)} tools of {whose}" if len(far) > 1 else f"1 tool of {whose}"
-        rows.append(Row(0, "mcp", name, frame.mcp_tokens, "fixed", "switch off in Settings → MCP servers"))
+        rows.append(Row(0, "mcp", name, frame.mcp_tokens, "fixed", "Settings → MCP servers"))
     return rows
 
 

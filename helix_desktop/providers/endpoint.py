@@ -18,7 +18,7 @@ from helix_desktop.context.errors import (
 )
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.http import FaultKind, Http, HttpFault, HttpReply
-from helix_desktop.providers.refusal import is_out_of_credit, is_overflow, name_of, words_in
+from helix_desktop.providers.refusal import is_out_of_credit, is_overflow, name_of, overflow_figures, words_in
 from helix_desktop.providers.retry import Transient, is_transient, retry_after_s
 
 ANTHROPIC_VERSION = "2023-06-01"
@@ -120,10 +120,13 @@ class Endpoint:
                 "Add credit there, or choose another model.",
             )
         if is_overflow(status, low):
+            asked, window = overflow_figures(words)
             return ModelOverflow(
                 f"The request is larger than the window of {model or 'the model'}.",
                 words,
                 "Compact the session, or correct the model's window in Settings, Providers.",
+                asked=asked,
+                window=window,
             )
         if is_transient(status):
             name = name_of(status)

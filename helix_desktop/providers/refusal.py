@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -48,6 +49,12 @@ _OVERFLOW = (
 )
 """How servers say that a request is larger than the window, in lower case."""
 
+_TOKENS = re.compile(r"(?<![\w.-])\d{3,7}(?![\w.-]*\d)")
+_ASKED = re.compile(r"(?:requested(?: about)?|resulted in) (\d{3,7})")
+_FITS = re.compile(r"maximum context length is (\d{3,7})")
+_LEAST, _MOST = 512, 4_000_000
+"""Tokens that a window can have: other numbers in a refusal are something else."""
+
 _RATE = ("per minute", "per day", "rate limit", "rate_limit", "(tpm)")
 """Words of a limit over time: what they are about is not too large for the window."""
 
@@ -85,6 +92,28 @@ def is_overflow(status: int, words: str) -> bool:
     if is_limited(status, words) or status in _NEVER_OVERFLOW:
         return False
     return status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or any(phrase in words for phrase in _OVERFLOW)
+
+
+def overflow_figures(words: str) -> tuple[int, int]:
+    """The tokens that a request had and those that fit, as far as a refusal names them; 0 where it does not.
+
+    Of two numbers the smaller is the window's: the request was too large for it. More than two are taken
+    only where the words around them tell them apart.
+    """
+    told = [_figure(pattern.search(words)) for pattern in (_ASKED, _FITS)]
+    if all(told):
+        return told[0], told[1]
+    found = sorted({int(one) for one in _TOKENS.findall(words) if _LEAST <= int(one) <= _MOST})
+    match found:
+        case [window]:
+            return 0, window
+        case [window, asked]:
+            return asked, window
+    return 0, 0
+
+
+def _figure(found: re.Match[str] | None) -> int:
+    return int(found.group(1)) if found else 0
 
 
 def is_out_of_credit(status: int, words: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any
@@ -121,12 +121,13 @@ class StreamedModel:
                 if event.data.strip() == _DONE:
                     assembly.done = True
                 elif not assembly.done:
-                    for arrival in assembly.add(self._object(event.data, halves, event.name)):
+                    piece = self._piece(event, halves, assembly)
+                    for arrival in assembly.add(piece) if piece is not None else ():
                         yield arrival
 
     async def _events(self, reply: HttpReply, assembly: Assembly) -> AsyncGenerator[SseEvent, None]:
         parser = SseParser()
-        patience = _Patience(self._stall_s, assembly)
+        patience = Patience(self._stall_s, assembly)
         try:
             async with aclosing(reply.chunks()) as chunks:
                 while (chunk := await patience.next(chunks)) is not None:
@@ -139,6 +140,15 @@ class StreamedModel:
                 raise self._nonsense(sample(parser.stray))
         except EventTooLarge as error:
             raise self._nonsense(f"It sent too much at once: {error}.") from error
+
+    def _piece(self, event: SseEvent, halves: Halves, assembly: Assembly) -> Mapping[str, Any] | None:
+        """One piece of a stream; None for a damaged one that comes when the answer is whole already."""
+        try:
+            return self._object(event.data, halves, event.name)
+        except Transient:
+            if not assembly.complete:
+                raise
+            return None
 
     def _object(
         self, text: str, halves: Halves, event: str = "", *, whole: bool = False
@@ -178,29 +188,34 @@ class _Adapted(Exception):
     """The server refused a form of the request; there is another one."""
 
 
-class _Patience:
-    """Waits for the next bytes: briefly once the answer is whole, else until it has stalled for `stall_s`."""
+class Patience:
+    """Waits for the next bytes: briefly once the answer is whole, else until it has stalled for `stall_s`.
 
-    def __init__(self, stall_s: float, assembly: Assembly) -> None:
+    `now` gives seconds; left out, the event loop does.
+    """
+
+    def __init__(self, stall_s: float, assembly: Assembly, now: Callable[[], float] | None = None) -> None:
         self._stall_s, self._assembly = stall_s, assembly
-        self._seen, self._since = 0, asyncio.get_running_loop().time()
+        self._now = now or asyncio.get_running_loop().time
+        self._seen, self._since = 0, self._now()
 
     async def next(self, chunks: AsyncGenerator[bytes, None]) -> bytes | None:
         """The next piece, or None at the end. Raises HttpFault when the answer has stalled."""
         try:
-            async with asyncio.timeout(self._left_s()):
+            async with asyncio.timeout(self.left_s()):
                 return await anext(chunks, None)
         except TimeoutError:
             if self._assembly.complete:
                 return None
             raise HttpFault("idle", f"nothing of an answer for {self._stall_s:.0f} s") from None
 
-    def _left_s(self) -> float:
+    def left_s(self) -> float:
+        """Seconds to wait from now on."""
         if self._assembly.settled:
             return END_GRACE_S
         if self._assembly.complete:
             return USAGE_GRACE_S
-        now = asyncio.get_running_loop().time()
+        now = self._now()
         if self._assembly.progress != self._seen:
             self._seen, self._since = self._assembly.progress, now
         return max(0.0, self._since + self._stall_s - now)

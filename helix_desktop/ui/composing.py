@@ -73,14 +73,14 @@ class Composing(QObject):
     def show_trust(self) -> None:
         """Let the person write where something can be sent, and say why where it cannot."""
         room = self._room
-        self.composer.setEnabled(room is None or (room.trusted and not room.reading))
+        self.composer.setEnabled(room is None or (room.trusted() and not room.reading))
         if room is None or self._conversation is None:
             return
         model = self._conversation.model
         self.composer.set_model(model_name(model.label, model.demo))
         if room.reading:
             self.composer.editor.setPlaceholderText("Open for reading only: the folder is not there.")
-        elif not room.trusted:
+        elif not room.trusted():
             self.composer.editor.setPlaceholderText("Nothing can be sent before you trust this folder.")
 
     def forget_attached(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
+from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -76,8 +76,6 @@ class MainWindow(QMainWindow):
     closing = Signal()
     """The user wants to close; call `allow_close` when everything has ended."""
     first_frame = Signal()
-    looked_at = Signal()
-    """The window came in front of others."""
     stop_requested = Signal()
     page_shown = Signal(str)
 
@@ -273,12 +271,6 @@ class MainWindow(QMainWindow):
         super().showEvent(event)
         if QApplication.focusWidget() is None:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Say when the window comes in front."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.looked_at.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Stop the agent on Esc Esc, when nothing in focus wanted the keys."""

@@ -61,7 +61,7 @@ class Modes(QObject):
             self.show()
         self._work.screens.chat.view.announce(self._window.top_bar.mode.accessibleName())
         self._window.banners.remove(_NO_SANDBOX)
-        if mode == "auto" and not await self._desk.confines(room.id):
+        if mode == "auto" and not await self._desk.tooling.confines(room.id):
             self._window.banners.show_banner(
                 Banner(
                     _NO_SANDBOX,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from helix_desktop.agent.room import Room
@@ -80,7 +80,7 @@ class Notifying(QObject):
         self._window, self._desk, self._messenger, self._clock = window, desk, messenger, clock
         self._began: dict[str, float] = {}
         self._about = ("", "")
-        window.looked_at.connect(self._seen)
+        window.installEventFilter(self)
 
     def hear(self, room: Room, session: str, update: Update) -> None:
         """Take in what a session of a workspace told."""
@@ -120,6 +120,9 @@ class Notifying(QObject):
         talks = (one for one in room.conversations if one.session.id == session)
         return next((one.session.transcript.title for one in talks), "")
 
-    def _seen(self) -> None:
-        self._about = ("", "")
-        self._messenger.withdraw()
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Withdraw what was told once the window is in front."""
+        if event.type() == QEvent.Type.ActivationChange and self._window.isActiveWindow():
+            self._about = ("", "")
+            self._messenger.withdraw()
+        return super().eventFilter(watched, event)

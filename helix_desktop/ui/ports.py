@@ -18,7 +18,6 @@ from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
 from helix_desktop.context.sharing import Sharing
 from helix_desktop.context.trial import Tick
-from helix_desktop.workspaces.acting import Acting
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -194,6 +193,22 @@ class McpServers(Protocol):
         ...
 
 
+class Tooling(Protocol):
+    """How far the tools of workspaces reach."""
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        ...
+
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        ...
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        ...
+
+
 class CacheEndpoints(Protocol):
     """The caches of open workspaces, served to other programs; all may raise HelixError."""
 
@@ -216,6 +231,11 @@ class CacheEndpoints(Protocol):
 
 class Desk(Protocol):
     """Workspaces, settings and models."""
+
+    @property
+    def tooling(self) -> Tooling:
+        """The tools of workspaces, and what holds them back."""
+        ...
 
     @property
     def endpoints(self) -> CacheEndpoints:
@@ -275,22 +295,6 @@ class Desk(Protocol):
 
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
-        ...
-
-    async def acting(self, identity: str) -> Sequence[Acting]:
-        """What lies in a workspace's folder that other programs run or obey; nothing of it is read."""
-        ...
-
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        ...
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
-        ...
-
-    async def confines(self, identity: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

@@ -39,7 +39,7 @@ def main() -> int:
         return 1
     began = time.monotonic()
     # Piece by piece, or it has sent everything before anybody can hang up.
-    slowly = ("--stream-chunk-delay-ms", "3")
+    slowly = ("--stream-chunk-delay-ms", "5")
     with tempfile.TemporaryDirectory(prefix="helix-soak-") as folder, llmock(Path(folder), *slowly) as server:
         soak = Soak(Path(folder), server, given.turns, given.per_session, seed=given.seed)
         _row(*_COLUMNS)
@@ -65,7 +65,7 @@ def _told(soak: Soak, took: float) -> int:
     between = slope(sessions)
     counts = f"{tally.requests} requests, {tally.attempts} attempts, {tally.faults} faults"
     _say(f"\n{soak.count} turns in {took:.0f} s: {counts}")
-    _say(f"own memory, without what LevelDB holds, after the first {WARM:.0%} of the turns:")
+    _say(f"own memory, without what LevelDB held, after the first {WARM:.0%} of the turns:")
     _say(f"  {rise:+.2f} KiB a turn; at the ends of sessions {between:+.2f}")
     for name, counted in (("turns", tally.ends), ("events", tally.events), ("verdict", tally.findings)):
         _say(f"{name}: {', '.join(f'{key} {value}' for key, value in sorted(counted.items())) or 'clean'}")

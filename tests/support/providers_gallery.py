@@ -182,7 +182,7 @@ def main() -> None:
     dialog = make(window)
     dialog.show()
     for mode in ("light", "dark"):
-        appearance.set_mode(mode)  # type: ignore[arg-type]  # one of the two
+        appearance.set_mode(mode)
         for name, show in STATES_SHOWN.items():
             if not wanted or name in wanted:
                 _shoot(app, dialog, show, f"{name}-{mode}")

@@ -40,6 +40,7 @@ _WORDS = (
 _FILES = {"small.txt": 12, "middle.txt": 220, "large.txt": 2_500, "src/main.py": 60, "src/deep/notes.md": 30}
 _PASSING = (429, 500, 502, 503, 529, 408)
 _CUTS = ("disconnect", "truncate", "malformed")
+"""Ways to break a stream; within its first four pieces, for even the shortest answer is not over then."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _faults(chance: random.Random) -> list[Behaviour]:
     late = round(chance.uniform(0.02, 0.2), 3)
     kinds: list[Callable[[], Behaviour]] = [
         lambda: {"type": "fail", "status": status, "retry_after": late, "times": chance.randint(1, 2)},
-        lambda: {"type": "stream_fault", "kind": chance.choice(_CUTS), "after_chunks": chance.randint(0, 6)},
+        lambda: {"type": "stream_fault", "kind": chance.choice(_CUTS), "after_chunks": chance.randint(0, 3)},
         lambda: {"type": "stream_fault", "kind": "stall", "after_chunks": 2, "stall_seconds": 0.9},
         lambda: {"type": "tool_fault", "kind": chance.choice(["malformed_arguments", "unknown_tool"])},
         lambda: {"type": "slow_first_token", "seconds": late},

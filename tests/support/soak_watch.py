@@ -21,8 +21,8 @@ _PASSED = "scan"  # of a view: the one place that every iterator of the store pa
 class Sample:
     """One look, with nothing running. Sizes in KiB.
 
-    `anon` is memory that no file stands behind; `held` is the part of it that LevelDB keeps until it writes
-    a table: as much as its log holds, up to 16 MiB.
+    `anon` is memory that no file stands behind; `held` is the part of it in which LevelDB keeps what it has
+    not written into a table yet, up to 16 MiB: the most that its log ever held, for the room is used again.
     """
 
     turn: int
@@ -48,10 +48,13 @@ class Watch:
     samples: list[Sample] = field(default_factory=list)
     opened: int = 0
     closed: int = 0
+    _held: int = 0
 
     def look(self, turn: int) -> Sample:
         """Take a sample, after a collection of what is garbage."""
         gc.collect()
+        logs = sum(log.stat().st_size for log in self.folder.rglob("db/*.log"))
+        self._held = max(self._held, logs // 1024)
         status = dict(
             line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line
         )
@@ -59,7 +62,7 @@ class Watch:
             turn=turn,
             rss=int(status["VmRSS"].split()[0]),
             anon=int(status["RssAnon"].split()[0]),
-            held=sum(log.stat().st_size for log in self.folder.rglob("db/*.log")) // 1024,
+            held=self._held,
             tasks=len(asyncio.all_tasks()),
             threads=threading.active_count(),
             children=len(_children() - self.known),
@@ -97,7 +100,7 @@ def _children() -> set[int]:
 
 
 def slope(samples: Sequence[Sample]) -> float:
-    """KiB that one turn adds for good, by the line of least squares: memory without what LevelDB holds."""
+    """KiB that one turn adds for good, by the line of least squares: memory without what LevelDB held."""
     if len(samples) < 2:
         return 0.0
     kept = [one.anon - one.held for one in samples]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
+from helix_desktop.context.message import plain_name
 from helix_desktop.ui.chat.card_sheets import paragraph
 from helix_desktop.ui.chat.look import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.paint import (
@@ -174,7 +175,7 @@ class ApprovalSheet(Sheet):
             chip(painter, look, place, words, style)
             right = place.x() - look.px(6)
         line.setRight(right - look.px(4))
-        title = f"{self._approval.tool} needs your approval"
+        title = f"{plain_name(self._approval.tool)} needs your approval"
         line_of_text(painter, look, line, title, look.font(UI, SEMIBOLD), theme.warn)
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:

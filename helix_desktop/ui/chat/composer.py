@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -62,8 +62,8 @@ class Composer(QWidget):
         self.editor = Editor(self._frame)
         self.editor.setAccessibleName("Message")
         self._chips = ChipArea(self._look, self._frame)
-        self._model = QPushButton(self._frame)
-        self._model.hide()
+        self.model_button = QPushButton(self._frame)
+        self.model_button.hide()
         self._attach = QPushButton(self._frame)
         self._attach.setAccessibleName("Attach images")
         self._attach.setToolTip("Attach images (or paste or drop them here)")
@@ -116,15 +116,11 @@ class Composer(QWidget):
         self._estimate.setText(words)
         self._estimate.setVisible(bool(words))
 
-    def model_corner(self) -> QPoint:
-        """The top left corner of the model's button on the screen."""
-        return self._model.mapToGlobal(QPoint(0, 0))
-
     def set_model(self, name: str) -> None:
         """Show the model's name; empty hides it."""
-        self._model.setText(name)
-        self._model.setAccessibleName(f"Model: {name}")
-        self._model.setVisible(bool(name))
+        self.model_button.setText(name)
+        self.model_button.setAccessibleName(f"Model: {name}")
+        self.model_button.setVisible(bool(name))
         self.editor.setPlaceholderText(f"Message {name}" if name else "Message")
 
     def set_attachments(self, chips: Sequence[tuple[str, str]]) -> None:
@@ -146,9 +142,9 @@ class Composer(QWidget):
             label.setStyleSheet(
                 f"QLabel {{ color: {theme.faint}; font-size: {SMALL}px; background: transparent; }}"
             )
-        self._model.setIcon(icon("cpu", theme.muted, 13))
-        self._model.setIconSize(QSize(13, 13))
-        self._model.setStyleSheet(_outline_style(theme, 12))
+        self.model_button.setIcon(icon("cpu", theme.muted, 13))
+        self.model_button.setIconSize(QSize(13, 13))
+        self.model_button.setStyleSheet(_outline_style(theme, 12))
         self._attach.setIcon(icon("paperclip", theme.muted, 15))
         self._attach.setIconSize(QSize(15, 15))
         self._attach.setStyleSheet(_bare_style(theme))
@@ -173,7 +169,7 @@ class Composer(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self._attach)
-        row.addWidget(self._model)
+        row.addWidget(self.model_button)
         row.addStretch(1)
         for widget in (self._estimate, self._hint, self._steer, self._queue, self._send):
             row.addWidget(widget)
@@ -192,9 +188,9 @@ class Composer(QWidget):
         self._send.setFixedSize(_BUTTON, _BUTTON)
         for button in (self._queue, self._steer):
             button.setFixedHeight(_BUTTON - 2)
-        self._model.setFixedHeight(26)
+        self.model_button.setFixedHeight(26)
         self._attach.setFixedSize(26, 26)
-        for button in (self._send, self._queue, self._steer, self._model, self._attach):
+        for button in (self._send, self._queue, self._steer, self.model_button, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
         self._estimate.hide()
@@ -210,7 +206,7 @@ class Composer(QWidget):
         self._steer.clicked.connect(self.steer)
         self.editor.steering.connect(self.steer)
         self._send.clicked.connect(self._send_or_stop)
-        self._model.clicked.connect(self.model_clicked)
+        self.model_button.clicked.connect(self.model_clicked)
         self._attach.clicked.connect(self.images_wanted)
         self.editor.brought.connect(self.images_brought)
 

@@ -14,10 +14,10 @@ from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.queue_list import QueueList
 from helix_desktop.ui.chat.todo_panel import TodoPanel
+from helix_desktop.ui.chat.trust_strip import TrustStrip
 from helix_desktop.ui.chat.view import ChatView
 from helix_desktop.ui.elements import EmptyState
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.trusting.strip import TrustStrip
 from helix_desktop.ui.widgets import (
     ElidedLabel,
     IconButton,

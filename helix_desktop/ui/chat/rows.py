@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event import Form
+from helix_desktop.context.message import plain_name
 from helix_desktop.context.todo import TodoItem, done_of
 from helix_desktop.context.tool import AskKind
 from helix_desktop.ui.chat.errand import Errand
@@ -216,7 +217,7 @@ def spoken_name(row: Row) -> str:
         case AssistantRow():
             return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
         case ToolRow():
-            called = f"Tool {row.tool} {row.target}, {', '.join(tool_words(row))}"
+            called = f"Tool {plain_name(row.tool)} {row.target}, {', '.join(tool_words(row))}"
             return f"To do, {done_of(row.todo)} done" if row.todo else called
         case ApprovalRow():
             sandbox = ", confined" if row.confined else ""

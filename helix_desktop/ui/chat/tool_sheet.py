@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.context.digest import size_text
+from helix_desktop.context.message import plain_name
 from helix_desktop.ui.chat.errand_strip import ErrandStrip
 from helix_desktop.ui.chat.live_strip import LiveStrip
 from helix_desktop.ui.chat.look import SEMIBOLD, SMALL, UI
@@ -37,6 +38,7 @@ _MENU, _ARROW = 30.0, 36.0  # widths of the two places at the right end
 _HASH_DIGITS = 6
 
 _ICONS = (
+    ("mcp__", "server"),
     ("recall", "archive-restore"),
     ("search_cached", "text-search"),
     ("bash", "terminal"),
@@ -322,9 +324,10 @@ class ToolSheet(Sheet):
     def _paint_title(self, painter: QPainter) -> None:
         look, theme = self.look, self.look.theme
         font = look.font(UI, SEMIBOLD)
-        wide = min(look.width(self._tool.tool, font) + 1, self._title.width())
+        name = plain_name(self._tool.tool)
+        wide = min(look.width(name, font) + 1, self._title.width())
         rect = QRectF(self._title.x(), self._title.y(), wide, self._title.height())
-        line_of_text(painter, look, rect, self._tool.tool, font, theme.text)
+        line_of_text(painter, look, rect, name, font, theme.text)
         rest = self._title.adjusted(wide + look.px(9), 0, 0, 0)
         if rest.width() > look.px(24):
             line_of_text(painter, look, rest, self._target, look.font(SMALL, mono=True), theme.muted)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QScrollArea, QWidget
 
+from helix_desktop.ui.found_servers import FoundServers
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.sidebar.drops import dropped_folder
 from helix_desktop.ui.theme import LIGHT, Theme
@@ -32,8 +33,9 @@ _WAYS = (
     ),
     (
         "plug",
-        "Add a model provider",
-        "OpenAI, Ollama, LM Studio, llama.cpp, vLLM, OpenRouter, or any server that speaks Chat Completions.",
+        "Connect a model",
+        "Paste the key of Anthropic, OpenAI, Gemini or another, or use a server that runs on this machine: "
+        "Ollama, LM Studio, llama.cpp, vLLM.",
         "Add provider…",
         "",
     ),
@@ -116,6 +118,7 @@ class WelcomePage(QWidget):
     sample_requested = Signal()
     folder_requested = Signal()
     provider_requested = Signal()
+    look_requested = Signal()
     folder_dropped = Signal(str)
 
     def __init__(self) -> None:
@@ -123,12 +126,17 @@ class WelcomePage(QWidget):
         super().__init__()
         self.setAcceptDrops(True)
         self._cards = row(gap=14)
+        self._look = PushButton("Find local servers", "link", "search")
+        self.found = FoundServers()
+        """The model servers of this machine, once somebody has looked."""
         for parts, asked in zip(
             _WAYS, (self.sample_requested, self.folder_requested, self.provider_requested), strict=True
         ):
-            framed, button = self._card(*parts)
+            look = self._look if asked == self.provider_requested else None
+            framed, button = self._card(*parts, look)
             button.clicked.connect(asked)
             self._cards.addWidget(framed, 1)
+        self._look.clicked.connect(self.look_requested)
         lead = label(
             "An agent whose context is kept small, kept whole, and kept in sight. "
             "Large outputs leave the window as SHA-256 markers and come back byte for byte.",
@@ -139,15 +147,19 @@ class WelcomePage(QWidget):
         foot = label(
             "Nothing of a folder is run, and nothing is sent, before you send a message.", "faint", wrap=True
         )
-        self._column = _centred(self, column(head, 14, self._cards, 6, foot, gap=8), _CARDS_PX)
+        self._column = _centred(self, column(head, 14, self._cards, self.found, 6, foot, gap=8), _CARDS_PX)
 
     @staticmethod
-    def _card(icon_name: str, title: str, text: str, action: str, kind: str) -> tuple[QFrame, PushButton]:
+    def _card(
+        icon_name: str, title: str, text: str, action: str, kind: str, more: PushButton | None
+    ) -> tuple[QFrame, PushButton]:
         button = PushButton(action, kind)
         words = label(text, "muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         body = column(
-            *(_start(IconTile(icon_name)), 4, label(title, "title"), words, 6, None, _start(button)),
+            *(_start(IconTile(icon_name)), 4, label(title, "title"), words, 6, None),
+            *((_start(more),) if more is not None else ()),
+            _start(button),
             gap=6,
             margins=(18, 18, 18, 18),
         )

@@ -97,6 +97,7 @@ class McpPresenter:
 
     async def _add(self, drafts: list[Draft]) -> None:
         await self._desk.servers.add(self._shell.active, drafts)
+        self._page.add_box.paste.clear()  # it may hold a secret
         self._page.add_box.hide()
 
     async def _save(self, card: ServerCard, draft: Draft) -> None:

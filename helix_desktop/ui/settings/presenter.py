@@ -62,6 +62,13 @@ class SettingsPresenter(QObject):
         self._take_look()
         composer.model_clicked.connect(self._choose_model)
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
+        found = window.welcome.found
+        window.welcome.look_requested.connect(
+            lambda: intents.start(self._providers.look(found), "find local servers")
+        )
+        found.add_requested.connect(
+            lambda server: intents.start(self._providers.begin_with(server, found), "add a local server")
+        )
         window.commands.settings.triggered.connect(lambda: self._open("providers"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
 
@@ -100,7 +107,8 @@ class SettingsPresenter(QObject):
             lambda page: self._open("roles" if page == "roles" else "providers"),
         )
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(composer.model_corner() - QPoint(0, menu.sizeHint().height() + 4))
+        corner = composer.model_button.mapToGlobal(QPoint(0, 0))
+        menu.popup(corner - QPoint(0, menu.sizeHint().height() + 4))
 
     def _open(self, page: SettingsPage) -> None:
         retint(self.dialog, self._window.theme)

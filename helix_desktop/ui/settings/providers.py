@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QStackedWidge
 
 from helix_desktop.config.catalogue import Catalogue, Vendor
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.ui.found_servers import FoundServers
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.settings.form import page
-from helix_desktop.ui.settings.found_servers import FoundServers
 from helix_desktop.ui.settings.provider_editor import NEW, ProviderEditor
 from helix_desktop.ui.settings.rows import ProviderForm, ProviderStatus
 from helix_desktop.ui.theme import LIGHT, Theme

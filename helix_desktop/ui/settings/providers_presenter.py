@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.trial import Tick
+from helix_desktop.ui.found_servers import FoundServers
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.ports import Desk, FoundServer
 from helix_desktop.ui.settings.dialog import SettingsDialog
@@ -50,7 +51,7 @@ class ProvidersPresenter:
             lambda name: self._change(lambda: self._remove(name), "remove provider")
         )
         editor.use_requested.connect(lambda label: self._change(lambda: self.use(label), "use provider"))
-        self._page.look_requested.connect(lambda: start(self.look(), "find local servers"))
+        self._page.look_requested.connect(lambda: start(self.look(self._page.found), "find local servers"))
         self._page.found.add_requested.connect(
             lambda server: self._change(lambda: self.take(server), "add a local server")
         )
@@ -190,11 +191,20 @@ class ProvidersPresenter:
         self._ticks = ticks
         self._editor.show_ticks(ticks)
 
-    async def look(self) -> None:
+    async def look(self, shown: FoundServers) -> None:
         """Look for model servers on this machine's usual ports."""
-        self._page.found.show_looking()
+        shown.show_looking()
         servers = await self._desk.models.nearby()
-        self._page.found.show_servers(servers, [one.base_url for one in self._desk.settings.providers])
+        shown.show_servers(servers, [one.base_url for one in self._desk.settings.providers])
+
+    async def begin_with(self, server: FoundServer, shown: FoundServers) -> None:
+        """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
+        async with self._changing:
+            provider = found_provider(server, self._desk.settings)
+            label = f"{provider.name}/{provider.chosen()}"
+            settings = self._desk.settings.with_provider(provider)
+            await self._desk.save_settings(msgspec.structs.replace(settings, model=label))
+        shown.show_words(f"{label} answers from now on. Open a folder to begin.")
 
     async def take(self, server: FoundServer) -> None:
         """Add a server that was found, with all its models; the loaded one is the usual one."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 
+from helix_desktop.ui.chat.trust_strip import TrustStrip
 from helix_desktop.ui.dialogs import finished
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.trusting.dialog import TrustDialog
-from helix_desktop.ui.trusting.strip import TrustStrip
 from helix_desktop.ui.widgets import retint
 from helix_desktop.ui.work import Work
+from helix_desktop.workspaces.acting import acting_in
 
 
 class Trusting(QObject):
@@ -37,7 +40,7 @@ class Trusting(QObject):
     def show(self) -> None:
         """Show the strip where the folder on screen is not trusted."""
         room = self._work.room
-        self._strip.setVisible(room is not None and not room.reading and not room.trusted)
+        self._strip.setVisible(room is not None and not room.reading and not room.trusted())
 
     async def _ask_here(self) -> None:
         if self._work.room is not None:
@@ -46,7 +49,7 @@ class Trusting(QObject):
     async def ask(self, identity: str) -> None:
         """Ask about a workspace's folder."""
         record = self._desk.registry.get(identity)
-        acting = await self._desk.acting(identity)
+        acting = await asyncio.to_thread(acting_in, Path(record.path))
         dialog = TrustDialog(self._window, record.name, record.path, acting)
         retint(dialog, self._window.theme)
         if await finished(dialog):

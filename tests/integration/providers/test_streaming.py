@@ -171,8 +171,9 @@ class TestAnswers:
             Stream(Text("whole"), finish=""),
             Stream(Text("whole"), Finish("stop"), Cut()),
             Stream(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang()),
+            Stream(Text("whole"), Finish("stop"), Raw(b"data: {half\n\n")),
         ],
-        ids=["no end marker", "no reason", "cut after its end", "lingers after its end"],
+        ids=["no end marker", "no reason", "cut after its end", "lingers after its end", "damaged end"],
     )
     async def test_an_answer_is_whole_after_its_reason_to_end(self, rig: Rig, reply: Reply) -> None:
         async with rig.serving(reply) as server, asyncio.timeout(15):
@@ -439,7 +440,7 @@ class TestCancelling:
 async def test_the_models_of_a_server_come_sorted(rig: Rig) -> None:
     async with ChatServer(lambda _: say("ok"), models=("b", "a"), wire=rig.dialect.wire) as server:
         found = await list_models("local", server.base_url, KEY, http=rig.http, dialect=rig.dialect.name)
-        assert found == ("a", "b")
+        assert tuple(found) == ("a", "b")
         assert KEY in server.requests[0].headers["authorization"]
 
 

@@ -73,7 +73,7 @@ async def test_trust_is_kept_and_not_asked_again(qapp: QApplication, tmp_path: P
     async with opened_window(qapp, tmp_path) as rig:
         dialog = await _added(rig, tmp_path / "mine")
         press(dialog, "Trust this folder")
-        await until(lambda: rig.room.trusted, "the folder trusted")
+        await until(rig.room.trusted, "the folder trusted")
         identity = rig.room.id
     async with opened_window(qapp, tmp_path) as rig:
         await rig.opened.shell.open_folder(tmp_path / "mine")

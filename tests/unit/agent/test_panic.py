@@ -165,6 +165,21 @@ async def test_the_provider_says_overflow() -> None:
     await rig.room.close()
 
 
+@pytest.mark.parametrize(("asked", "window"), [(0, 400), (4_000, 800)], ids=["its window", "both counts"])
+async def test_the_provider_says_how_much_fits(asked: int, window: int) -> None:
+    """Its window is a fraction of what we believe: room is made for that at once, in its tokens or ours."""
+    overflow = ModelOverflow("Too long.", asked=asked, window=window)
+    rig = rig_of(*(wide(150, f"s{n}") for n in range(6)), [overflow], said("It fits."), policy=STILL)
+    await rig.begin()
+    assert (await rig.talk.run("Work.")).how == "done"
+    refused, again = ("".join(one.text for one in sent.messages).split() for sent in rig.model.requests[-2:])
+    fits = window * len(refused) / asked if asked else window
+    assert len(again) <= fits < len(refused) * 0.7
+    await reachable(rig)
+    await rig.sound()
+    await rig.room.close()
+
+
 async def test_the_provider_says_overflow_twice() -> None:
     """The second refusal is told; there is no loop of retries."""
     overflow = ModelOverflow("Too long.", "The server counts otherwise.", "Set the window's size.")

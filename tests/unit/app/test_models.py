@@ -12,6 +12,7 @@ from helix_desktop.config.keychain import Keychain
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.context.message import Message, Request
+from helix_desktop.context.trial import Tick
 from tests.support.chat_server import ChatServer, in_turn, say
 from tests.support.speakers import DIALECTS, Dialect
 
@@ -89,11 +90,13 @@ async def test_a_provider_is_spoken_to_in_its_dialect(dialect: Dialect) -> None:
         secrets = Secrets({}, find=lambda: cast("Keychain", Chain()))
         models = Models(lambda: Settings(providers=(provider,)), secrets)
         try:
-            assert await models.offered(provider, "key") == ["a", "b"]
-            assert await models.tried(provider, "small", "key") == "ready"
+            assert list(await models.offered(provider, "key")) == ["a", "b"]
+            told: list[tuple[Tick, ...]] = []
+            await models.test(provider, "small", "key", told.append)
+            assert [tick.state for tick in told[-1]][:4] == ["ok"] * 4
             named = await models.named("shop/large")
             assert named.info.label == "shop/large"
         finally:
             await models.close()
             secrets.close()
-        assert [body["model"] for body in server.bodies] == ["small"]
+        assert [body["model"] for body in server.bodies] == ["small", "small"]

@@ -22,7 +22,7 @@ FIGURES = st.builds(
 
 def said(origin: Origin, **figures: float) -> Said:
     """Words of somebody."""
-    return Said(origin, f"the {origin} says so", Figures(**figures))  # type: ignore[arg-type]  # by name
+    return Said(origin, f"the {origin} says so", Figures(**figures))  # type: ignore[arg-type]  # figures by their names
 
 
 def test_of_an_unknown_model_the_usual_is_assumed_and_said_to_be() -> None:

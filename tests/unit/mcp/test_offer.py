@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.message import plain_name
 from helix_desktop.context.signs import first_hidden
 from helix_desktop.mcp.chatter import HIDDEN, KEPT, Chatter
 from helix_desktop.mcp.names import told_name
@@ -112,3 +113,10 @@ def test_chatter_keeps_the_end_and_hides_secrets() -> None:
     assert chatter.last == "line 4999 of the log, long enough to fill it"
     chatter.add("\x1b[31mred\x1b[0m \u202etext\n")
     assert chatter.last == "red \\u202etext"
+
+
+@given(SERVERS, st.text("abcXYZ_-1", min_size=1, max_size=20))
+def test_people_read_server_and_tool(server: str, tool: str) -> None:
+    """The name that the model is told leads back to what people call it; our own tools keep theirs."""
+    assert plain_name(told_name(server, tool)) == f"{server}: {tool}"
+    assert plain_name(tool) == tool

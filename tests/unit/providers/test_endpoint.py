@@ -131,6 +131,36 @@ def test_words_for_a_request_that_is_too_large(status: int, message: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("message", "asked", "window"),
+    [
+        (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000",
+            9000,
+            8192,
+        ),
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens (8000 in "
+            "the messages, 1100 in the completion). Please reduce the length of the messages.",
+            9100,
+            8192,
+        ),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 210_000, 200_000),
+        ("request (9010 tokens) exceeds the available context size (8192 tokens)", 9010, 8192),
+        ("Invalid request: Your request exceeded model token limit: 131072", 0, 131_072),
+        ("Range of input length should be [1, 98304]: prompt too long", 0, 98_304),
+        ("input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000: context_window", 0, 0),
+        ("Context size has been exceeded. Request 17-2026-11 at 10:24:31, id 99123456789", 0, 0),
+        ("Input is too long for requested model.", 0, 0),
+    ],
+)
+def test_what_a_refusal_says_of_the_window(message: str, asked: int, window: int) -> None:
+    """In the server's own tokens, where the words leave no doubt."""
+    told = refusal(400, {"error": {"message": message}})
+    assert isinstance(told, ModelOverflow)
+    assert (told.asked, told.window) == (asked, window)
+
+
+@pytest.mark.parametrize(
     ("status", "message", "kind"),
     [
         (400, "This model's maximum context length is 8192 tokens", ModelOverflow),

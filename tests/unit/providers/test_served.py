@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.figures import Figures
 from helix_desktop.providers.served import figures_in, figures_of
 
-OPENROUTER = {
+OPENROUTER: dict[str, Any] = {
     "id": "vendor/model",
     "context_length": 1_000_000,
     "architecture": {"input_modalities": ["text", "image"]},
@@ -20,7 +20,7 @@ OPENROUTER = {
     "top_provider": {"context_length": 400_000, "max_completion_tokens": 64_000},
     "supported_parameters": ["tools", "reasoning"],
 }
-MISTRAL = {
+MISTRAL: dict[str, Any] = {
     "id": "m",
     "max_context_length": 262_144,
     "capabilities": {"completion_chat": True, "function_calling": True, "vision": False},
@@ -60,7 +60,7 @@ def test_the_words_of_each_server(said: dict[str, Any], figures: Figures) -> Non
 
 
 def test_models_that_do_not_chat_are_left_out() -> None:
-    models = [{"id": "b"}, {"id": "a"}, {"id": "e", "type": "embedding"}, {"id": ""}]
+    models: list[dict[str, Any]] = [{"id": "b"}, {"id": "a"}, {"id": "e", "type": "embedding"}, {"id": ""}]
     models.append({"id": "old", "capabilities": {"completion_chat": False}})
     assert list(figures_in(json.dumps({"data": models}))) == ["a", "b"]
     assert figures_in('{"data": null}') == {}

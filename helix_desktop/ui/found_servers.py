@@ -39,6 +39,10 @@ class FoundServers(QWidget):
         """Say that the ports are being asked."""
         self._say(LOOKING)
 
+    def show_words(self, words: str) -> None:
+        """Say something in the place of servers."""
+        self._say(words)
+
     def show_servers(self, servers: Sequence[FoundServer], known: Collection[str]) -> None:
         """Show what was found; `known` are the base URLs of providers that are there already."""
         self._say("" if servers else NOTHING)

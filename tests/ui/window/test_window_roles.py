@@ -1,0 +1,90 @@
+"""Which model does what: chosen in menu and settings, at work in the next turn, kept over a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QMenu
+
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.workspaces.record import MAIN
+from tests.support.chat_server import ChatServer, in_turn, say
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def _furnish(rig: Rig, server: ChatServer) -> None:
+    """A workspace on a provider with three models."""
+    await rig.open_folder("project")
+    names = ("large", "small", "vast")
+    entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names)
+    box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
+    desk = rig.opened.desk
+    await desk.save_settings(desk.settings.with_provider(box))
+    await desk.use_model(rig.room.id, "box/large")
+    await rig.opened.shell.work.show_model()
+
+
+def _roles(rig: Rig) -> dict[str, str]:
+    """The models of the workspace on screen, by role."""
+    roles = rig.room.terms.roles
+    models = {"main": roles.main, "fast": roles.fast, "summary": roles.summary, "long": roles.long}
+    return {role: model.info.name for role, model in models.items() if model is not None}
+
+
+async def test_roles_are_chosen_here_and_everywhere_and_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        assert _roles(rig) == {"main": "large"}
+        await rig.opened.settings.show("roles")
+        shown = rig.opened.settings.dialog.roles
+
+        shown.everywhere_chosen.emit("summary", "box/small")
+        shown.here_chosen.emit("fast", "box/small")
+        shown.here_chosen.emit("long", "box/vast")
+        await until(lambda: len(_roles(rig)) == 4, "all four roles")
+        assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
+        await until(lambda: shown.here("fast").currentData() == "box/small", "shown")
+        assert shown.here("summary").currentText() == "As everywhere (box/small)"
+
+        shown.here_chosen.emit("summary", MAIN)
+        await until(lambda: "summary" not in _roles(rig), "the main model again")
+        rig.opened.settings.dialog.close()
+        await rig.say("Hello")
+        assert server.bodies[-1]["model"] == "large"
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
+        await rig.opened.desk.use_model(rig.room.id, "demo/offline")
+        assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
+
+
+async def test_a_role_whose_model_is_gone_falls_to_the_main_one(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        desk = rig.opened.desk
+        desk.registry.change(rig.room.id, fast="nobody/gone")
+        await desk.recast(rig.room.id)
+        assert _roles(rig) == {"main": "large"}
+        await rig.opened.settings.show("roles")
+        assert rig.opened.settings.dialog.roles.here("fast").currentText() == "nobody/gone (gone)"
+
+
+async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        rig.composer.model_clicked.emit()
+        menu = next(one for one in rig.composer.findChildren(QMenu) if one.isVisible())
+        words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
+        assert words[:4] == [
+            ("box/large", True),
+            ("box/small", False),
+            ("box/vast", False),
+            ("Offline demo model", False),
+        ]
+        menu.actions()[1].trigger()
+        menu.close()
+        await until(lambda: rig.talk.model.label == "box/small", "another model")
