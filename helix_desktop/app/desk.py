@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -72,7 +71,7 @@ class Desk:
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self.tooling = Tooling(data, self.registry, self.counter.count)
         self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
-        self.endpoints = CacheEndpoints(self.registry, self.secrets, self.lend, self.counter.count)
+        self.endpoints = CacheEndpoints(data.root, self.registry, self.secrets, self.lend, self.counter.count)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -168,13 +167,6 @@ class Desk:
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
-
-    def cache_command(self, identity: str) -> tuple[str, ...]:
-        """What another program runs to have a workspace's cache served through its pipes."""
-        itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
-        usual = DataDir.locate(None, {}).root == self.data.root
-        place = () if usual else ("--data-dir", str(self.data.root))
-        return (sys.executable, *itself, "mcp", *place, "--workspace", self.registry.get(identity).path)
 
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""

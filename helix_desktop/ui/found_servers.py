@@ -68,11 +68,9 @@ class FoundServers(QWidget):
         where = label(urlsplit(server.base_url).netloc, "faint")
         head = row(label(server.title, "strong"), where, None, gap=8)
         words = column(head, label(models_text(server), "note", wrap=True), gap=1)
-        button = PushButton("Add", "primary", "plus")
-        button.setAccessibleName(f"Add {server.title}")
+        button = PushButton("Added", "", "check") if known else PushButton("Add", "primary", "plus")
+        button.setAccessibleName(f"{button.text()} {server.title}")
         button.clicked.connect(lambda: self.add_requested.emit(server))
-        if known:
-            button.setText("Added")
         button.setEnabled(not known and bool(server.models))
         line = row(IconLabel("server", px=18, ink="muted"), words, button, margins=(14, 9, 12, 9), gap=12)
         line.setStretch(1, 1)

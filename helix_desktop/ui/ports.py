@@ -212,6 +212,10 @@ class Tooling(Protocol):
 class CacheEndpoints(Protocol):
     """The caches of open workspaces, served to other programs; all may raise HelixError."""
 
+    def command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        ...
+
     async def sharing(self, identity: str) -> Sharing:
         """How a workspace's cache is shared now."""
         ...
@@ -240,10 +244,6 @@ class Desk(Protocol):
     @property
     def endpoints(self) -> CacheEndpoints:
         """What serves caches to other programs."""
-        ...
-
-    def cache_command(self, identity: str) -> tuple[str, ...]:
-        """What another program runs to have a workspace's cache served through its pipes."""
         ...
 
     @property

@@ -30,6 +30,7 @@ _NAMELESS = "server"
 _DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", demo=True)
 _PLACES: dict[str, KeyPlace] = {"keychain": "keychain", "environment": "environment", "run": "run"}
 _STOPPED = "stopped"
+_ROLES = ("model", "fast", "summary", "long")
 
 
 class ProvidersPresenter:
@@ -97,9 +98,10 @@ class ProvidersPresenter:
         if provider.name != form.id and (provider.name == DEMO or settings.provider(provider.name)):
             raise HelixError(f"There is a provider {provider.name} already.", fix="Choose another name.")
         used = self._in_use(form.id or provider.name)
+        names = {role: followed(getattr(settings, role), form.id, provider) for role in _ROLES}
         if form.id and form.id != provider.name:
             settings = settings.without_provider(form.id)
-        await self._desk.save_settings(settings.with_provider(provider))
+        await self._desk.save_settings(msgspec.structs.replace(settings.with_provider(provider), **names))
         if form.key:
             await self._desk.keep_key(provider.name, form.key)
         if form.id:
@@ -125,14 +127,15 @@ class ProvidersPresenter:
         kept = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if kept else provider.chosen()}"
 
-    async def _follow(self, former: str, provider: Provider) -> None:
-        """Let a changed provider's models answer where the former's did, by the same name if it has it."""
-        names = {entry.name for entry in provider.models}
+    async def _follow(self, former: str, provider: Provider | None) -> None:
+        """Let a changed provider's models work where the former's did; where it is gone, the usual ones."""
         for record in self._desk.registry.listed():
-            owner, _, model = record.model.partition("/")
-            if owner == former:
-                kept = model if model in names else provider.chosen()
-                await self._desk.use_model(record.id, f"{provider.name}/{kept}")
+            labels = {role: str(getattr(record, role)) for role in _ROLES}
+            names = {role: followed(label, former, provider) for role, label in labels.items()}
+            if names != labels:
+                self._desk.registry.change(record.id, **names)
+        for workspace in tuple(self._desk.rooms):
+            await self._desk.recast(workspace)
 
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
@@ -149,9 +152,7 @@ class ProvidersPresenter:
     async def _remove(self, name: str) -> None:
         await self._desk.save_settings(self._desk.settings.without_provider(name))
         await self._desk.keep_key(name, "")
-        for record in self._desk.registry.listed():
-            if record.model.partition("/")[0] == name:
-                await self._desk.use_model(record.id, "")
+        await self._follow(name, None)
         await self._shell.work.show_model()
         await self.refresh()
 
@@ -214,6 +215,20 @@ class ProvidersPresenter:
         self._choose(provider.name)
         self._page.found.hide()
         self._editor.show_checks([CheckLine("Added", "ok", provider.name)])
+
+
+def followed(label: str, former: str, provider: Provider | None) -> str:
+    """A model's label after its provider has changed: the same model if it still has it, else its usual one.
+
+    Empty when the provider is gone; labels of others stay as they are.
+    """
+    owner, _, model = label.partition("/")
+    if not former or owner != former:
+        return label
+    if provider is None:
+        return ""
+    kept = model if model in {entry.name for entry in provider.models} else provider.chosen()
+    return f"{provider.name}/{kept}"
 
 
 def found_provider(server: FoundServer, settings: Settings) -> Provider:

@@ -8,7 +8,7 @@ from typing import Literal
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from helix_desktop.ui.widgets import Combo, card, column, label
+from helix_desktop.ui.widgets import Combo, card, column, label, row
 from helix_desktop.workspaces.record import MAIN
 
 Role = Literal["model", "fast", "summary", "long"]
@@ -21,7 +21,6 @@ ROLES: tuple[tuple[Role, str, str], ...] = (
 """The roles, their names, and what they do."""
 
 _DEMO = "demo/offline"
-_WIDEST_PX = 230
 
 
 class RolesCard(QWidget):
@@ -39,34 +38,33 @@ class RolesCard(QWidget):
         self._everywhere: dict[Role, Combo] = {}
         self._title = label("", "section")
         grid = QGridLayout()
-        grid.setContentsMargins(16, 12, 16, 13)
+        grid.setContentsMargins(16, 12, 16, 15)
         grid.setHorizontalSpacing(10)
-        grid.setVerticalSpacing(8)
-        grid.setColumnStretch(0, 1)
-        grid.addWidget(self._title, 0, 1)
-        grid.addWidget(label("Everywhere else", "section"), 0, 2)
-        for line, (role, name, words) in enumerate(ROLES, 1):
-            told = column(label(name, "strong"), label(words, "faint", wrap=True), gap=1)
-            grid.addLayout(told, line, 0)
-            for place, (choices, where, chosen) in enumerate(
-                (
-                    (self._here, "in this workspace", self.here_chosen),
-                    (self._everywhere, "everywhere else", self.everywhere_chosen),
-                ),
-                1,
-            ):
-                choice = Combo()
-                choice.setMaximumWidth(_WIDEST_PX)
-                choice.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-                choice.setMinimumContentsLength(12)
-                choice.setAccessibleName(f"{name}, {where}")
+        grid.setVerticalSpacing(5)
+        sides = (
+            (self._title, self._here, "in this workspace", self.here_chosen),
+            (
+                label("Everywhere else", "section"),
+                self._everywhere,
+                "everywhere else",
+                self.everywhere_chosen,
+            ),
+        )
+        for side, (title, choices, where, chosen) in enumerate(sides):
+            grid.addWidget(title, 0, side)
+            grid.setColumnStretch(side, 1)
+            for place, (role, name, _) in enumerate(ROLES):
+                choices[role] = choice = _choice(f"{name}, {where}")
                 choice.activated.connect(
                     lambda _, role=role, choices=choices, chosen=chosen: chosen.emit(
                         role, choices[role].currentData()
                     )
                 )
-                choices[role] = choice
-                grid.addWidget(choice, line, place)
+                grid.addWidget(choice, 2 * place + 2, side)
+        for place, (_, name, words) in enumerate(ROLES):
+            told = row(label(name, "strong"), label(words, "faint", wrap=True), margins=(0, 7, 0, 0), gap=8)
+            told.setStretch(1, 1)
+            grid.addLayout(told, 2 * place + 1, 0, 1, 2)
         self.setLayout(column(card(grid)))
 
     def show_roles(
@@ -94,6 +92,14 @@ class RolesCard(QWidget):
     def everywhere(self, role: Role) -> Combo:
         """The choice of a role everywhere else."""
         return self._everywhere[role]
+
+
+def _choice(name: str) -> Combo:
+    choice = Combo()
+    choice.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    choice.setMinimumContentsLength(6)
+    choice.setAccessibleName(name)
+    return choice
 
 
 def _fill(choice: Combo, first: Sequence[tuple[str, str]], models: Sequence[str], chosen: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.ui.settings.providers_presenter import form_of
 from helix_desktop.workspaces.record import MAIN
 from tests.support.chat_server import ChatServer, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
@@ -71,6 +74,28 @@ async def test_a_role_whose_model_is_gone_falls_to_the_main_one(qapp: QApplicati
         assert _roles(rig) == {"main": "large"}
         await rig.opened.settings.show("roles")
         assert rig.opened.settings.dialog.roles.here("fast").currentText() == "nobody/gone (gone)"
+
+
+async def test_a_provider_that_is_renamed_or_goes_takes_its_roles_along(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        desk, editor = rig.opened.desk, rig.opened.settings.dialog.providers.editor
+        desk.registry.change(rig.room.id, fast="box/small")
+        await desk.save_settings(msgspec.structs.replace(desk.settings, long="box/vast"))
+        await desk.recast(rig.room.id)
+        box = desk.settings.provider("box")
+        assert box is not None
+        editor.saved.emit(replace(form_of(box), name="crate"))
+        await until(lambda: rig.talk.model.label == "crate/large", "renamed")
+        await until(lambda: desk.registry.get(rig.room.id).fast == "crate/small", "the role too")
+        assert desk.settings.long == "crate/vast"
+        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
+
+        editor.remove_requested.emit("crate")
+        await until(lambda: rig.talk.model.demo, "the demo model")
+        assert (desk.registry.get(rig.room.id).fast, desk.settings.long) == ("", "")
 
 
 async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_path: Path) -> None:

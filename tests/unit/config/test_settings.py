@@ -20,6 +20,7 @@ from helix_desktop.config.settings import (
     parse_label,
 )
 from helix_desktop.context.errors import HelixError, SettingsDamaged
+from helix_desktop.context.figures import Figures
 from helix_desktop.context.message import ModelInfo
 
 LOCAL = Provider(
@@ -31,7 +32,18 @@ LOCAL = Provider(
 SETTINGS = Settings(theme="dark", text_size=17, enter_sends=False, model="local/small", providers=(LOCAL,))
 
 WORD = st.text("abc-é漢", min_size=1, max_size=6)
-MODELS = st.builds(ModelEntry, name=WORD, window=st.integers(5_000, 2_000_000))
+TOLD = st.builds(
+    Figures, window=st.integers(0, 9_000), price_in=st.floats(0, 9), tools=st.sampled_from([None, True])
+)
+MODELS = st.builds(
+    ModelEntry,
+    name=WORD,
+    window=st.integers(5_000, 2_000_000),
+    images=st.sampled_from([None, True, False]),
+    price_out=st.floats(0, 90),
+    told=st.none() | TOLD,
+    told_by=st.text(max_size=5),
+)
 PROVIDERS = st.builds(
     Provider, name=WORD, base_url=st.text(max_size=9), models=st.lists(MODELS, max_size=3).map(tuple)
 )
@@ -121,6 +133,26 @@ async def test_saves_at_once_come_one_after_the_other(file: Path) -> None:
     await asyncio.gather(*(settings_file.save(Settings(text_size=size)) for size in sizes))
     assert settings_file.load() == (Settings(text_size=19), None)
     assert [path.name for path in file.parent.iterdir() if path.is_file()] == ["settings.toml"]
+
+
+def test_what_an_earlier_version_saved_keeps_its_meaning(file: Path) -> None:
+    file.write_text(
+        'model = "local/small"\n[[providers]]\nname = "local"\nbase_url = "http://127.0.0.1:8080/v1"\n'
+        'default_model = "small"\n[[providers.models]]\nname = "small"\nwindow = 8192\nreserve = 1024\n'
+        "images = false\nmine = 1\n"
+    )
+    settings_file = SettingsFile(file)
+    settings, damaged = settings_file.load()
+    assert damaged is None
+    provider, info = settings.find("local/small")
+    assert (info.window, info.reserve, info.images) == (8_192, 1_024, False)
+    assert provider.known("small").facts["window"].origin == "you"
+
+    forgotten = msgspec.structs.replace(provider, models=(ModelEntry(name="small"),))
+    settings_file.save_now(settings.with_provider(forgotten))
+    text = file.read_text()
+    assert "8192" not in text, "a figure that was taken back does not stay"
+    assert "mine = 1" in text, "what this version does not know does"
 
 
 class TestProviders:
