@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import importlib
 import secrets
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 from helix_desktop import __version__
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.app.cache_sharing import SharedCache
 from helix_desktop.app.on_demand import AnyStore, OnDemand
+from helix_desktop.config.paths import DataDir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.sharing import Sharing
@@ -24,7 +27,9 @@ Lend = Callable[[str], AbstractAsyncContextManager[AnyStore]]
 class CacheEndpoints:
     """Starts and ends one endpoint for each workspace that has it switched on."""
 
-    def __init__(self, registry: Registry, kept: Secrets, lend: Lend, count: Count) -> None:
+    def __init__(self, root: Path, registry: Registry, kept: Secrets, lend: Lend, count: Count) -> None:
+        """`root` is the data directory, `kept` holds the tokens."""
+        self._root = root
         self._registry, self._kept, self._lend, self._count = registry, kept, lend, count
         self._scopes: dict[str, TaskScope] = {}
         self._shared: dict[str, Sharing] = {}
@@ -32,6 +37,13 @@ class CacheEndpoints:
     async def sharing(self, identity: str) -> Sharing:
         """How a workspace's cache is shared now; without an endpoint, as if it were switched off."""
         return self._shared.get(identity, Sharing())
+
+    def command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
+        usual = DataDir.locate(None, {}).root == self._root
+        place = () if usual else ("--data-dir", str(self._root))
+        return (sys.executable, *itself, "mcp", *place, "--workspace", self._registry.get(identity).path)
 
     async def begin(self, identity: str) -> None:
         """Start the endpoint of a workspace that has it switched on."""

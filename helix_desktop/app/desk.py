@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,7 +13,6 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.cache_endpoints import CacheEndpoints
 from helix_desktop.app.carrier import Carrier
 from helix_desktop.app.forgetting import Everywhere
@@ -38,7 +36,7 @@ from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
-from helix_desktop.workspaces.record import MODEL_ROLES, Grant, WorkspaceRecord
+from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
 log = logging.getLogger(__name__)
@@ -73,10 +71,9 @@ class Desk:
         self.models = Models(lambda: self.settings, self.secrets, pause_s)
         self.tooling = Tooling(data, self.registry, self.counter.count)
         self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
-        self.endpoints = CacheEndpoints(self.registry, self.secrets, self.lend, self.counter.count)
+        self.endpoints = CacheEndpoints(data.root, self.registry, self.secrets, self.lend, self.counter.count)
         self._approver = approver
         self._rooms: dict[str, Room] = {}
-        self._toolsets: dict[str, Toolset] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self.carrier = Carrier(self.registry, self.lend, now_ms)
@@ -117,7 +114,7 @@ class Desk:
         store = await self._open_store(folder, identity, now_ms, told=told)
         tools = self.servers.tools(identity, root, self.tooling.box(identity, root, store)) if root else None
         if tools:
-            self._toolsets[identity] = tools
+            self.tooling.opened(identity, tools)
         parts = Parts(
             store=store,
             tools=tools or NoTools(),
@@ -156,16 +153,6 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        return await self.tooling.walls(identity)
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
-        self.registry.change(identity, **{name: on})
-        if identity in self._rooms and identity in self._toolsets:
-            await self._toolsets[identity].refresh()
-
     async def use_model(self, identity: str, label: str, role: str = "model") -> None:
         """Let another model answer in a workspace, or do a role there, from its next step on."""
         if role == "model":
@@ -192,13 +179,6 @@ class Desk:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
         return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
 
-    def cache_command(self, identity: str) -> tuple[str, ...]:
-        """What another program runs to have a workspace's cache served through its pipes."""
-        itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
-        usual = DataDir.locate(None, {}).root == self.data.root
-        place = () if usual else ("--data-dir", str(self.data.root))
-        return (sys.executable, *itself, "mcp", *place, "--workspace", self.registry.get(identity).path)
-
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""
         record = self.registry.get(identity)
@@ -224,7 +204,7 @@ class Desk:
         """End what runs in a workspace and let go of its store."""
         await self.endpoints.end(identity)
         room = self._rooms.pop(identity, None)
-        self._toolsets.pop(identity, None)
+        self.tooling.close(identity)
         if room is not None:
             await room.close()
         await self.servers.shut(identity)

@@ -1,4 +1,4 @@
-"""Forgetting beyond the store: saved rules of the workspace, and the app's logs."""
+"""Forgetting beyond the store: saved rules and MCP servers of the workspace, and the app's logs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from helix_desktop.agent.room import Room
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import StoreLocked
 from helix_desktop.context.forgetting import Finds, Redaction, Wanted
+from helix_desktop.context.mcp_server import ServerEntry
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.workspaces.registry import Registry
 
@@ -66,18 +67,35 @@ async def forget_everywhere(kept: Kept, room: Room, wanted: Wanted, told: Told =
         rules = kept.registry.get(room.id).rules
         clean = tuple(one for one in rules if redaction.text(one.subject) == one.subject)
         kept.registry.change(room.id, rules=clean)
+    if beside.servers:
+        servers = tuple(_clean_server(one, redaction.text) for one in kept.registry.get(room.id).servers)
+        kept.registry.change(room.id, servers=servers)
     for name in beside.logs:
         await asyncio.to_thread(_clean, kept.data.logs_dir / name, redaction)
-    return msgspec.structs.replace(finds, rules=beside.rules, logs=beside.logs)
+    return msgspec.structs.replace(finds, rules=beside.rules, logs=beside.logs, servers=beside.servers)
 
 
 async def _with_beside(kept: Kept, workspace: str, redaction: Redaction, finds: Finds) -> Finds:
     if not redaction.needles:
         return finds
-    said, saved = redaction.text, kept.registry.get(workspace).rules
-    rules = (said(one.text) for one in saved if said(one.subject) != one.subject)
+    said, record = redaction.text, kept.registry.get(workspace)
+    rules = (said(one.text) for one in record.rules if said(one.subject) != one.subject)
+    servers = tuple(one.name for one in record.servers if _clean_server(one, said) != one)
     logs = await asyncio.to_thread(_logs_with, kept.data.logs_dir, redaction)
-    return msgspec.structs.replace(finds, rules=tuple(rules), logs=logs)
+    return msgspec.structs.replace(finds, rules=tuple(rules), logs=logs, servers=servers)
+
+
+def _clean_server(entry: ServerEntry, said: Callable[[str], str]) -> ServerEntry:
+    """A server without the secret; what the person agreed to was another."""
+    return msgspec.structs.replace(
+        entry,
+        command=said(entry.command),
+        args=tuple(map(said, entry.args)),
+        env={name: said(value) for name, value in entry.env.items()},
+        cwd=said(entry.cwd),
+        url=said(entry.url),
+        headers={name: said(value) for name, value in entry.headers.items()},
+    )
 
 
 def _logs_with(folder: Path, redaction: Redaction) -> tuple[str, ...]:

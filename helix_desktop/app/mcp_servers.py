@@ -117,6 +117,8 @@ class McpServers(McpRunning):
     async def reports(self, identity: str) -> tuple[ServerReport, ...]:
         """How the servers of a workspace are doing, in order."""
         hub, found = self._hubs.get(identity), []
+        if hub is not None and hub.entries != self.entries(identity):  # somebody else has changed the record
+            await self._use(identity)
         for entry in self.entries(identity):
             kept = await self._of(identity).of(entry)
             missing = tuple(name for name in entry.secrets if name not in kept)

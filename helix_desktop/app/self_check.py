@@ -139,12 +139,13 @@ async def _search() -> str:
 
 async def _sandbox() -> str:
     """What holds the agent's commands back here; none is no fault of the installation."""
+    from helix_desktop.app.tooling import NO_SANDBOX
     from helix_desktop.tools.sandbox import told
     from helix_desktop.tools.sandboxes import find_sandbox
 
     kind = (await asyncio.to_thread(find_sandbox)).kind
-    advice = " Install bubblewrap to have one." if kind == "none" and sys.platform == "linux" else ""
-    return f"{told(kind, network=kind == 'none')}{advice}"
+    said = told(kind, network=kind == "none")
+    return f"{said} {NO_SANDBOX}" if kind == "none" else said
 
 
 async def _data(data: DataDir) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
+from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.fetching import WebFetcher, resolve
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.tools.cache import Cache, Count
@@ -13,7 +15,14 @@ from helix_desktop.tools.reach import Reach
 from helix_desktop.tools.sandbox import Cell, Kind, holds, told
 from helix_desktop.tools.sandboxes import Sandboxes
 from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import Registry
+
+NO_SANDBOX = (
+    "Install bubblewrap to have a sandbox."
+    if sys.platform == "linux"
+    else "This system has no sandbox for them."
+)
 
 
 class Tooling:
@@ -22,6 +31,7 @@ class Tooling:
     def __init__(self, data: DataDir, registry: Registry, count: Count) -> None:
         self._data, self._registry, self._count = data, registry, count
         self.sandboxes = Sandboxes(hidden=(data.root,))
+        self._toolsets: dict[str, Toolset] = {}
 
     def box(self, identity: str, root: Path, store: Cache) -> Toolbox:
         """The tools of the workspace whose folder is `root`."""
@@ -35,6 +45,20 @@ class Tooling:
             reach=Reach(self.sandboxes, lambda: self.granted(identity), (WebFetcher(), resolve)),
         )
 
+    def opened(self, identity: str, tools: Toolset) -> None:
+        """A workspace is open with these tools, which follow what it is granted."""
+        self._toolsets[identity] = tools
+
+    def close(self, identity: str) -> None:
+        """It is open no longer."""
+        self._toolsets.pop(identity, None)
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        self._registry.change(identity, **{name: on})
+        if identity in self._toolsets:
+            await self._toolsets[identity].refresh()
+
     async def confines(self, identity: str) -> bool:
         """Whether commands of a workspace stay in its folder and off the network."""
         kind, cell = await self._walls(identity)
@@ -43,7 +67,9 @@ class Tooling:
     async def walls(self, identity: str) -> tuple[str, bool]:
         """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
         kind, cell = await self._walls(identity)
-        return told(kind, self.granted(identity).network, cell.holds_home), kind != "none"
+        said = told(kind, self.granted(identity).network, cell.holds_home)
+        missing = kind == "none" and self.granted(identity).sandbox
+        return (f"{said} {NO_SANDBOX}" if missing else said), kind != "none"
 
     async def _walls(self, identity: str) -> tuple[Kind, Cell]:
         root = await asyncio.to_thread(Path(self._registry.get(identity).path).resolve)

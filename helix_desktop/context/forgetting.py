@@ -49,8 +49,8 @@ class Finds(msgspec.Struct, frozen=True):
     """Where it was found. `contents` are removed, all else is rewritten.
 
     `labels` are contents whose bytes are clean and whose name or first line is not; `aside` names copies of
-    the store that a repair left; `rules` and `logs` are saved approvals and logs of the app; `unreadable` are
-    damaged contents, of which nothing can be said.
+    the store that a repair left; `rules` and `logs` are saved approvals and logs of the app, `servers` MCP
+    servers by name; `unreadable` are damaged contents, of which nothing can be said.
     """
 
     contents: tuple[Entry, ...] = ()
@@ -64,6 +64,7 @@ class Finds(msgspec.Struct, frozen=True):
     unreadable: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -90,6 +91,7 @@ class Finds(msgspec.Struct, frozen=True):
             (len(self.aside), "copy of the store kept aside", "deleted"),
             (len(self.rules), "saved approval", "revoked"),
             (len(self.logs), "log of the app", "cleaned"),
+            (len(self.servers), "MCP server", "rewritten, and to be agreed to anew"),
         )
         return tuple(f"{_many(count, what)}: {done}" for count, what, done in said if count)
 

@@ -24,6 +24,7 @@ _WHOLE_TOOLS: Mapping[str, str] = {
     "run_command": "run any command",
     "write_file": "write any file",
     "edit_file": "edit any file",
+    "multi_edit": "edit any files",
 }
 
 Progress = Callable[[str], None]

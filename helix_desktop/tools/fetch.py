@@ -23,6 +23,7 @@ _LONGEST = 5 * 1024 * 1024  # bytes of a page
 _TIMEOUT_S = 30.0
 _MOST_REDIRECTS = 5
 _MOST_ADDRESSES = 4  # of one host that are tried
+_SUCCESS = 2  # hundred
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _READ = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|javascript|yaml|toml)|x-sh|sql)", re.IGNORECASE)
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
@@ -85,7 +86,7 @@ class FetchUrl:
         except TimeoutError as error:
             raise ToolError(f"{given.url} took over {_TIMEOUT_S:.0f} s.", "It was given up.") from error
         content = await asyncio.to_thread(_told, address, reply, given.raw)
-        return ToolResult(content.encode(), 200 <= reply.status < 300, target=address.url)  # noqa: PLR2004 - success
+        return ToolResult(content.encode(), reply.status // 100 == _SUCCESS, target=address.url)
 
     def _check_on(self) -> None:
         if not self._granted().fetch:

@@ -136,7 +136,7 @@ class MainWindow(QMainWindow):
         centre = QFrame()
         centre.setObjectName("centre")
         centre.setLayout(column(self.top_bar, self.banners, self._centre, self.jobs, self.spending, gap=0))
-        centre.setMinimumWidth(348)
+        centre.setMinimumWidth(356)
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(240)
         panes = Panes(self.sidebar, centre, self._inspector, self._memory)

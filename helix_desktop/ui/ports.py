@@ -192,8 +192,28 @@ class McpServers(Protocol):
         ...
 
 
+class Tooling(Protocol):
+    """How far the tools of workspaces reach."""
+
+    async def confines(self, identity: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        ...
+
+    async def walls(self, identity: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        ...
+
+    async def grant(self, identity: str, name: Grant, on: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        ...
+
+
 class CacheEndpoints(Protocol):
     """The caches of open workspaces, served to other programs; all may raise HelixError."""
+
+    def command(self, identity: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        ...
 
     async def sharing(self, identity: str) -> Sharing:
         """How a workspace's cache is shared now."""
@@ -212,14 +232,6 @@ class CacheEndpoints(Protocol):
         ...
 
 
-class Tooling(Protocol):
-    """The tools of workspaces."""
-
-    async def confines(self, identity: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
-        ...
-
-
 class Desk(Protocol):
     """Workspaces, settings and models."""
 
@@ -231,10 +243,6 @@ class Desk(Protocol):
     @property
     def endpoints(self) -> CacheEndpoints:
         """What serves caches to other programs."""
-        ...
-
-    def cache_command(self, identity: str) -> tuple[str, ...]:
-        """What another program runs to have a workspace's cache served through its pipes."""
         ...
 
     @property
@@ -286,14 +294,6 @@ class Desk(Protocol):
 
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, copied into the data directory. Raises HelixError."""
-        ...
-
-    async def walls(self, identity: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        ...
-
-    async def grant(self, identity: str, name: Grant, on: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on."""
         ...
 
     async def proposals(self, identity: str) -> Sequence[str]:

@@ -284,7 +284,7 @@ class TopBar(QWidget):
         self.pages.set_form(form)
         line = self.layout()
         if line is not None:
-            line.setSpacing(4 if form == "icons" else 8)
+            line.setSpacing(3 if form == "icons" else 8)
         spare = names - least - (self.mode.width_at("word") - self.mode.width_at("icon"))
         self.mode.set_form("word" if spare >= 0 and form != "icons" else "icon")
         whole = names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) and not self._waiting

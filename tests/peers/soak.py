@@ -20,7 +20,7 @@ from tests.support.peers import lacking_module  # noqa: E402 - found by the path
 from tests.support.soak_watch import Sample, slope  # noqa: E402 - found by the path above
 from tests.support.soaking import Soak  # noqa: E402 - found by the path above
 
-WARM = 0.2  # of the turns, in which caches fill and nothing is concluded
+WARM, ENOUGH = 600, 1_000  # turns in which caches fill, and those after which memory is judged
 FLAT = 10.0  # KiB of its own that a turn may add for good
 _ROWS = 25
 _COLUMNS = ("turn", "RSS MiB", "own MiB", "held MiB", "tasks", "threads", "children", "files", "iterators")
@@ -59,19 +59,20 @@ def _row(*cells: str) -> None:
 
 def _told(soak: Soak, took: float) -> int:
     tally = soak.tally
-    warm = [one for one in soak.watch.samples if one.turn > WARM * soak.count]
+    warm = [one for one in soak.watch.samples if one.turn > WARM]
     rise = slope(warm)
     sessions = [one for one in warm if one.turn % soak.per_session == 0]
     between = slope(sessions)
     counts = f"{tally.requests} requests, {tally.attempts} attempts, {tally.faults} faults"
     _say(f"\n{soak.count} turns in {took:.0f} s: {counts}")
-    _say(f"own memory, without what LevelDB held, after the first {WARM:.0%} of the turns:")
-    _say(f"  {rise:+.2f} KiB a turn; at the ends of sessions {between:+.2f}")
+    if soak.count >= ENOUGH:
+        _say(f"own memory, without what LevelDB held, after the first {WARM} turns:")
+        _say(f"  {rise:+.2f} KiB a turn; at the ends of sessions {between:+.2f}")
     for name, counted in (("turns", tally.ends), ("events", tally.events), ("verdict", tally.findings)):
         _say(f"{name}: {', '.join(f'{key} {value}' for key, value in sorted(counted.items())) or 'clean'}")
     _say(f"alive before closing: {', '.join(f'{key} {value}' for key, value in tally.left.items())}")
     _say(f"cache verify: {tally.verified}")
-    if len(sessions) > 4 and between > FLAT:
+    if soak.count >= ENOUGH and between > FLAT:
         tally.complain(f"memory grows by {between:.1f} KiB a turn; {FLAT} are allowed")
     for problem in tally.problems:
         _say(f"WRONG: {problem}")

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QTimer
-
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.update import (
     ArrivalVoided,
@@ -25,12 +23,12 @@ from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, Recorded
 from helix_desktop.context.tool import ApprovalAsk
 from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
+from helix_desktop.ui.chat.live_calls import LiveCalls
 from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.rows import ApprovalRow, AssistantRow, NoticeRow, Original, Row, ToolState
 
 _RETRY = "retry"
-_LATE_MS = 1_000
 _INLINE = 2_000  # a log up to this many events is read without a thread
 
 
@@ -45,10 +43,7 @@ class ChatPresenter:
         self._troubles = 0
         self._answers = 0
         self._live = _live(0)
-        self._late = QTimer()  # a call that is over by then needs no clock
-        self._late.setSingleShot(True)
-        self._late.setInterval(_LATE_MS)
-        self._late.timeout.connect(self._show_late)
+        self._calls = LiveCalls(lambda: self._conversation, self._show_live)
         self._countdown = Countdown()
 
     async def show(self, conversation: Conversation | None) -> None:
@@ -86,7 +81,7 @@ class ChatPresenter:
         if conversation.running:
             for call in conversation.session.transcript.open_calls.values():
                 self._state(call.id, "running")
-                self._live_call(call.id)
+                self._calls.moved(call.id)
             for moved in conversation.subagents.moves:
                 self._moved(moved)
         for ask in asks:
@@ -108,9 +103,9 @@ class ChatPresenter:
                 self._state(call.id, "running")
             case SubagentMoved() as moved:
                 self._moved(moved)
-                self._late.start()
+                self._calls.started()
             case CallProgress(call_id=call_id):
-                self._live_call(call_id)
+                self._calls.moved(call_id)
             case TurnChanged(running=running):
                 self._turn_changed(running)
             case Trouble() as trouble:
@@ -196,19 +191,10 @@ class ChatPresenter:
         if row is not None:
             self._put(row)
 
-    def _live_call(self, call_id: str) -> None:
-        """Show the newest lines of a call at work."""
-        running = self._conversation.calls.of(call_id) if self._conversation else None
-        if running is not None:
-            row = self._rows.with_live(call_id, Live.of(running.began, running.tail))
-            if row is not None:
-                self._put(row)
-
-    def _show_late(self) -> None:
-        """Show how long calls work that have put out nothing yet."""
-        if self._conversation is not None:
-            for call in tuple(self._conversation.session.transcript.open_calls.values()):
-                self._live_call(call.id)
+    def _show_live(self, call_id: str, live: Live) -> None:
+        row = self._rows.with_live(call_id, live)
+        if row is not None:
+            self._put(row)
 
     def _state(self, call_id: str, state: ToolState) -> None:
         row = self._rows.with_state(call_id, state)

@@ -92,7 +92,7 @@ class McpPresenter:
             self._page.show_servers(record.name, record.path, reports, keeping)
         sharing = await self._desk.endpoints.sharing(room.id)
         if room.id == self._shell.active:
-            command = self._desk.cache_command(room.id)
+            command = self._desk.endpoints.command(room.id)
             self._page.sharing.show_sharing(record.name, command, sharing)
 
     async def _add(self, drafts: list[Draft]) -> None:

@@ -125,14 +125,14 @@ class PermissionsPresenter(QObject):
         identity = self._shell.active
         if identity not in self._desk.rooms:
             return
-        said, held = await self._desk.walls(identity)
+        said, held = await self._desk.tooling.walls(identity)
         if identity == self._shell.active:
             record = self._desk.registry.get(identity)
             on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
             self._page.reach.show_reach(on, said, held)
 
     async def _grant(self, name: Grant, on: bool) -> None:
-        await self._desk.grant(self._shell.active, name, on)
+        await self._desk.tooling.grant(self._shell.active, name, on)
         await self._show_reach()
 
     async def _trust(self, wanted: bool) -> None:

@@ -174,10 +174,11 @@ def _panic(policy: Policy) -> PolicyGroup:
 def _budget(policy: Policy) -> PolicyGroup:
     field = partial(_field, policy)
     lead = (
-        "What a session may spend before a turn ends; 0: as much as it takes. A session can have its own: "
-        "click the figures below the chat."
+        "What a session may spend before a turn ends. It can have a budget of its own: click the figures "
+        "below the chat."
     )
     return PolicyGroup("Budget of a session", lead, (
-        field("budget_tokens", "Tokens, in and out", _TOKENS, most=10**12),
-        field("budget_cost", "US dollars", "$", "Counted where a model's prices are known.", most=10**6),
+        field("budget_tokens", "Tokens, in and out", _TOKENS, "0: as many as it takes.", most=10**12),
+        field("budget_cost", "US dollars", "$",
+              "0: as much as it takes. Counted where a model's prices are known.", most=10**6),
     ))  # fmt: skip

@@ -31,6 +31,7 @@ class ReachGroup(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.switches: dict[str, Switch] = {}
+        self._parts: dict[str, QWidget] = {}
         self._shield = IconLabel("shield-check", px=18, ink="ok")
         self._said = label("", "muted", wrap=True)
         sentence = row(self._shield, self._said, gap=10)
@@ -42,8 +43,16 @@ class ReachGroup(QWidget):
             self.switches[name] = switch
             below = label(note, "faint", wrap=True)
             below.setContentsMargins(46, 0, 0, 0)
-            body.addLayout(column(switch, below, gap=1))
+            part = QWidget()
+            part.setLayout(column(switch, below, gap=1))
+            body.addWidget(part)
+            self._parts[name] = part
         self.setLayout(body)
+
+    @property
+    def said(self) -> str:
+        """What it says holds commands back."""
+        return self._said.text()
 
     def show_reach(self, on: dict[str, bool], said: str, held: bool) -> None:
         """Show which are on, and what that comes to; `held`: something holds commands back."""
@@ -52,6 +61,6 @@ class ReachGroup(QWidget):
             switch.setChecked(on[name])
             switch.blockSignals(False)
             switch.update()
-        self.switches["network"].setEnabled(on["sandbox"] and held)
+        self._parts["network"].setVisible(held)  # without a sandbox nothing keeps commands off it
         self._said.setText(said)
         self._shield.show_icon(*(("shield-check", "ok") if held else ("shield-alert", "warn")))

@@ -118,6 +118,6 @@ async def test_a_port_that_somebody_took_is_said(desk: Desk, record: WorkspaceRe
 async def test_the_command_that_others_are_given_names_the_workspace(
     desk: Desk, record: WorkspaceRecord
 ) -> None:
-    command = desk.cache_command(record.id)
+    command = desk.endpoints.command(record.id)
     assert command[-2:] == ("--workspace", record.path)
     assert "--data-dir" in command, "this desk does not keep its data in the usual place"

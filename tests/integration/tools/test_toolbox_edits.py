@@ -12,6 +12,7 @@ import pytest
 from helix_desktop.context.errors import ToolError
 from helix_desktop.context.permission import judge
 from helix_desktop.context.tool import ANY, Rule
+from helix_desktop.tools.jail import Stamp
 from helix_desktop.tools.jail_posix import DescriptorJail
 from tests.support.tool_cache import call_of, make_toolbox
 
@@ -63,11 +64,11 @@ async def test_a_write_that_fails_takes_back_the_ones_before(
     written: list[str] = []
     write = DescriptorJail.write
 
-    def failing(self: DescriptorJail, path: str, data: bytes, stamp: object) -> str:
+    def failing(self: DescriptorJail, path: str, data: bytes, stamp: Stamp | None) -> str:
         written.append(path)
         if path == "src/deep/b.ts":
             raise ToolError("The disk is full.")
-        return write(self, path, data, stamp)  # type: ignore[arg-type]
+        return write(self, path, data, stamp)
 
     monkeypatch.setattr(DescriptorJail, "write", failing)
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]

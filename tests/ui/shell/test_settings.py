@@ -297,6 +297,7 @@ def test_no_field_of_the_policy_is_missing_from_its_form() -> None:
     titles = [group.title for group in POLICY.groups]
     assert titles == [
         "In general", "Sweep", "Arguments", "Fold", "Intake", "Observations", "Handover", "Panic",
+        "Budget of a session",
     ]  # fmt: skip
     for field in POLICY.fields:
         assert " " in field.label or field.key in ("sweep",), field.key

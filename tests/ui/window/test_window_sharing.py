@@ -24,7 +24,7 @@ async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
         assert not card.http.isChecked()
         press(card, "Copy for another program")
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
-        assert [server["command"], *server["args"]] == list(rig.opened.desk.cache_command(rig.room.id))
+        assert [server["command"], *server["args"]] == list(rig.opened.desk.endpoints.command(rig.room.id))
         card.http.click()
         await until(card._serving.isVisible, "the address is shown")
         press(card, "Copy with token")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Coroutine
 from typing import Any
 
@@ -15,6 +16,7 @@ from helix_desktop.context.event import MessageQueued, QueueChanged, TurnEnded, 
 from helix_desktop.context.message import Request
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.providers import anthropic_request, openai_responses_request
 from tests.support.agent_rig import Rig
 from tests.support.linter import lint
 from tests.support.scripted_model import Play, ScriptedModel, called, in_turn, said
@@ -58,6 +60,27 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
     assert len(rig.events(TurnEnded)) == 2
     assert rig.talk.session.transcript.turns == 2
     await rig.sound()
+
+
+async def test_a_steered_turn_is_in_order_for_every_wire_format() -> None:
+    """Results before the person's words, and where a format wants turns to alternate they do."""
+    rig = await at_work()
+    await rig.talk.send("Only the tests.", steer=True)
+    await rig.talk.send("And be quick.", steer=True)
+    rig.tools.gate.set()
+    await rig.idle()
+    request, info = rig.model.requests[1], rig.model.info
+    body = json.loads(anthropic_request.written(info, request, most=9, breakpoints=False).body)
+    assert [one["role"] for one in body["messages"]] == ["user", "assistant", "user"]
+    kinds = [block["type"] for block in body["messages"][-1]["content"]]
+    assert kinds == ["tool_result", "tool_result", "text", "text"]
+    items = json.loads(openai_responses_request.request_body(info, request))["input"]
+    named = [item.get("type", item.get("role")) for item in items]
+    outputs = [place for place, kind in enumerate(named) if kind == "function_call_output"]
+    calls = [place for place, kind in enumerate(named) if kind == "function_call"]
+    assert len(calls) == len(outputs) == 2
+    assert max(calls) < min(outputs)
+    assert max(outputs) == len(items) - 3, "the two messages stand behind"
 
 
 async def test_one_that_comes_with_the_last_answer_goes_on_with_the_turn() -> None:

@@ -6,6 +6,8 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from helix_desktop.agent.room import Room
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.forgetting import forget_everywhere, preview_everywhere
@@ -13,6 +15,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.event import UserSpoke
 from helix_desktop.context.forgetting import Wanted
+from helix_desktop.context.mcp_server import ServerEntry
 from helix_desktop.context.tool import Rule
 from helix_desktop.workspaces.registry import Registry
 from tests.support.agent_rig import Rig
@@ -37,6 +40,9 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
     record = registry.add(tmp_path / "project")
     harmless = Rule("run_command", "make", 1)
     registry.change(record.id, rules=(Rule("run_command", f"login {SECRET}", 1), harmless))
+    telling = ServerEntry(name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"})
+    agreed = msgspec.structs.replace(telling, approved=telling.fingerprint)
+    registry.change(record.id, servers=(agreed, ServerEntry(name="silent", command="serve")))
     rig = Rig(ScriptedModel(in_turn(said("Hello."))))
     talk = await rig.begin()
     await talk.run(f"My key is {SECRET}.")
@@ -49,9 +55,11 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
         kept = Kept(registry, data)
         finds = await preview_everywhere(kept, room, Wanted(SECRET))
         (rule,) = finds.rules
-        assert rule.startswith("run_command: login [FORGOTTEN ")
+        assert rule.startswith("Run: login [FORGOTTEN ")
         assert finds.logs == ("helix-desktop.log",)
         assert "1 saved approval: revoked" in finds.lines
+        assert finds.servers == ("telling",)
+        assert "1 MCP server: rewritten, and to be agreed to anew" in finds.lines
         assert await forget_everywhere(kept, room, Wanted(SECRET)) is not None
         log.info("and went on")
     finally:
@@ -60,6 +68,10 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
     assert "tried [FORGOTTEN " in written
     assert written.endswith("and went on\n")
     assert registry.get(record.id).rules == (harmless,)
+    told, silent = registry.get(record.id).servers
+    assert told.args[1].startswith("[FORGOTTEN ")
+    assert not told.agreed
+    assert silent.command == "serve"
     assert not [one for one in data.root.rglob("*") if one.is_file() and SECRET in one.read_text()]
     assert (await preview_everywhere(kept, room, Wanted(SECRET))).nothing
     again = await room.open(talk.session.id)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import ModelError, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.context.errors import KeyRefused, ModelError, ModelOverflow, ModelRefused, ModelUnreachable
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http, HttpReply
@@ -172,7 +172,7 @@ def test_what_a_refusal_says_of_the_window(message: str, asked: int, window: int
         (404, "no model with that context window", ModelRefused),
         (529, "overloaded", Transient),
         (429, "Request too large: limit 30000 tokens, requested 45000; maximum context", Transient),
-        (401, "no key for a model with that context length", ModelRefused),
+        (401, "no key for a model with that context length", KeyRefused),
     ],
 )
 def test_kinds_of_refusal(status: int, message: str, kind: type[Exception]) -> None:
