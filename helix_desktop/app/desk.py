@@ -11,7 +11,7 @@ from pathlib import Path
 
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.delegate import DELEGATE, delegate_spec
-from helix_desktop.agent.ports import Approver, Model
+from helix_desktop.agent.ports import Approver
 from helix_desktop.agent.room import Room
 from helix_desktop.app.cache_endpoints import CacheEndpoints
 from helix_desktop.app.carrier import Carrier
@@ -36,7 +36,7 @@ from helix_desktop.store.remote.opening import open_store, own_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry, SavedRules
 
 log = logging.getLogger(__name__)
@@ -79,8 +79,14 @@ class Desk:
         self.carrier = Carrier(self.registry, self.lend, now_ms)
 
     async def save_settings(self, settings: Settings) -> None:
-        """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then."""
-        self.settings = settings
+        """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then.
+
+        Where other models are named now, these work in the open workspaces from the next step on.
+        """
+        before, self.settings = self.settings, settings
+        if any(getattr(before, field) != getattr(settings, field) for field in ("providers", *MODEL_ROLES)):
+            for identity in tuple(self._rooms):
+                await self._recast(identity)
         await self._settings_file.save(settings)
 
     @property
@@ -147,17 +153,22 @@ class Desk:
         room = self._rooms.get(identity)
         return room is not None and room.model.info.demo
 
-    async def use_model(self, identity: str, label: str) -> Model:
-        """Let another model answer in a workspace, from its next step on."""
-        model = await self.models.named(label)
-        self.registry.change(identity, model=label)
-        await self.recast(identity)
-        return model
+    async def use_model(self, identity: str, label: str, role: str = "model") -> None:
+        """Let another model answer in a workspace, or do a role there, from its next step on."""
+        if role == "model":
+            await self.models.named(label)  # says so before anything is changed when it is not to be had
+        self.registry.change(identity, **{role: label})
+        await self._recast(identity)
 
-    async def recast(self, identity: str) -> None:
-        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
+    async def _recast(self, identity: str) -> None:
+        """Let the models work in an open workspace that its record and the settings name now."""
+        try:
+            roles = await self.models.roles(self.registry.get(identity))
+        except HelixError as error:  # the former ones go on; whoever opens the workspace again is told
+            log.warning("the models of a workspace stay as they are: %s", error)
+            return
         if identity in self._rooms:
-            await self._rooms[identity].use(await self.models.roles(self.registry.get(identity)))
+            await self._rooms[identity].use(roles)
 
     @property
     def data_folder(self) -> Path:

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from helix_desktop.agent.ports import Model
 from helix_desktop.agent.room import Room
 from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.settings import Provider, Settings
@@ -301,16 +300,15 @@ class Desk(Protocol):
         """What a person may say to the agent there, in order; empty where nothing is prepared."""
         ...
 
-    async def use_model(self, identity: str, label: str) -> Model:
-        """Let the model of a label (empty: the default) answer in a workspace. Raises HelixError."""
-        ...
+    async def use_model(self, identity: str, label: str, role: str = "model") -> None:
+        """Let the model of a label (empty: the default) answer in a workspace, or do a role there.
 
-    async def recast(self, identity: str) -> None:
-        """Let the models work in a workspace that its record and the settings name now. Raises HelixError."""
+        Raises HelixError.
+        """
         ...
 
     async def save_settings(self, settings: Settings) -> None:
-        """Keep changed settings. Raises HelixError."""
+        """Keep changed settings; open workspaces follow when they name other models. Raises HelixError."""
         ...
 
     async def key_state(self, provider: str) -> KeyState:

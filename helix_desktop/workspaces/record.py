@@ -16,6 +16,10 @@ MAIN = "main"
 """In the place of a role's model: the main model does it, whatever the app's choice is."""
 
 
+MODEL_ROLES = ("model", "fast", "summary", "long")
+"""The fields that name models: the main one, and those of the roles; the settings have them too."""
+
+
 class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One workspace. Its identity is the UUID; the path is only where its folder was last seen.
 

@@ -24,13 +24,13 @@ from helix_desktop.ui.settings.rows import (
     provider_faults,
 )
 from helix_desktop.ui.shell import Shell
+from helix_desktop.workspaces.record import MODEL_ROLES
 
 DEMO = "demo"
 _NAMELESS = "server"
 _DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", demo=True)
 _PLACES: dict[str, KeyPlace] = {"keychain": "keychain", "environment": "environment", "run": "run"}
 _STOPPED = "stopped"
-_ROLES = ("model", "fast", "summary", "long")
 
 
 class ProvidersPresenter:
@@ -98,14 +98,14 @@ class ProvidersPresenter:
         if provider.name != form.id and (provider.name == DEMO or settings.provider(provider.name)):
             raise HelixError(f"There is a provider {provider.name} already.", fix="Choose another name.")
         used = self._in_use(form.id or provider.name)
-        names = {role: followed(getattr(settings, role), form.id, provider) for role in _ROLES}
+        names = {role: followed(getattr(settings, role), form.id, provider) for role in MODEL_ROLES}
         if form.id and form.id != provider.name:
             settings = settings.without_provider(form.id)
-        await self._desk.save_settings(msgspec.structs.replace(settings.with_provider(provider), **names))
+        if form.id:
+            self._follow(form.id, provider)
         if form.key:
             await self._desk.keep_key(provider.name, form.key)
-        if form.id:
-            await self._follow(form.id, provider)
+        await self._desk.save_settings(msgspec.structs.replace(settings.with_provider(provider), **names))
         if used:
             await self.use(self._model_in_use(provider))
         await self.refresh()
@@ -127,15 +127,13 @@ class ProvidersPresenter:
         kept = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if kept else provider.chosen()}"
 
-    async def _follow(self, former: str, provider: Provider | None) -> None:
+    def _follow(self, former: str, provider: Provider | None) -> None:
         """Let a changed provider's models work where the former's did; where it is gone, the usual ones."""
         for record in self._desk.registry.listed():
-            labels = {role: str(getattr(record, role)) for role in _ROLES}
+            labels = {role: str(getattr(record, role)) for role in MODEL_ROLES}
             names = {role: followed(label, former, provider) for role, label in labels.items()}
             if names != labels:
                 self._desk.registry.change(record.id, **names)
-        for workspace in tuple(self._desk.rooms):
-            await self._desk.recast(workspace)
 
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
@@ -150,9 +148,9 @@ class ProvidersPresenter:
         await self.refresh()
 
     async def _remove(self, name: str) -> None:
+        self._follow(name, None)
         await self._desk.save_settings(self._desk.settings.without_provider(name))
         await self._desk.keep_key(name, "")
-        await self._follow(name, None)
         await self._shell.work.show_model()
         await self.refresh()
 

@@ -32,18 +32,11 @@ class RolesPresenter:
         self._card.show_roles(record.name if record else "", labels(settings), here, everywhere)
 
     async def _here(self, role: str, label: str) -> None:
-        workspace = self._shell.active
-        if role == "model":
-            await self._desk.use_model(workspace, label)
-        else:
-            self._desk.registry.change(workspace, **{role: label})
-            await self._desk.recast(workspace)
+        await self._desk.use_model(self._shell.active, label, role)
         await self._shown()
 
     async def _everywhere(self, role: str, label: str) -> None:
         await self._desk.save_settings(msgspec.structs.replace(self._desk.settings, **{role: label}))
-        for workspace in tuple(self._desk.rooms):
-            await self._desk.recast(workspace)
         await self._shown()
 
     async def _shown(self) -> None:

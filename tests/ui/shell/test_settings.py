@@ -128,7 +128,7 @@ def test_a_new_provider_begins_with_its_name(qtbot: QtBot, dialog: SettingsDialo
     menu = button(dialog, "Add provider").menu()
     next(action for action in menu.actions() if action.text() == "Another server…").trigger()
 
-    assert line(dialog, "Name").hasFocus()
+    assert line(dialog.providers, "Name").hasFocus()
     assert "Will be kept in the Secret Service." in words(dialog)
 
 

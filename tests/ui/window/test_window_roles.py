@@ -69,8 +69,7 @@ async def test_a_role_whose_model_is_gone_falls_to_the_main_one(qapp: QApplicati
     async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
         await _furnish(rig, server)
         desk = rig.opened.desk
-        desk.registry.change(rig.room.id, fast="nobody/gone")
-        await desk.recast(rig.room.id)
+        await desk.use_model(rig.room.id, "nobody/gone", "fast")
         assert _roles(rig) == {"main": "large"}
         await rig.opened.settings.show("roles")
         assert rig.opened.settings.dialog.roles.here("fast").currentText() == "nobody/gone (gone)"
@@ -82,9 +81,8 @@ async def test_a_provider_that_is_renamed_or_goes_takes_its_roles_along(
     async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
         await _furnish(rig, server)
         desk, editor = rig.opened.desk, rig.opened.settings.dialog.providers.editor
-        desk.registry.change(rig.room.id, fast="box/small")
+        await desk.use_model(rig.room.id, "box/small", "fast")
         await desk.save_settings(msgspec.structs.replace(desk.settings, long="box/vast"))
-        await desk.recast(rig.room.id)
         box = desk.settings.provider("box")
         assert box is not None
         editor.saved.emit(replace(form_of(box), name="crate"))
