@@ -50,7 +50,6 @@ class Tour:
         self._front, self._opened, self._album = front, opened, album
         self._desk, self._shell = opened.desk, opened.shell
         self._projects, self._every = projects, every_screen
-        self._peak = 0
         self._findings: list[Finding] = []
 
     async def run(self) -> list[Finding]:
@@ -112,7 +111,6 @@ class Tour:
         turns = conversation.session.transcript.turns
         began = time.monotonic()
         while conversation.running or conversation.session.transcript.turns == turns:
-            self._peak = max(self._peak, conversation.measure()[1].used)
             for ask in conversation.asks:
                 await self._album.take("approval")
                 conversation.decide(ask.call_id, "always")
@@ -136,8 +134,9 @@ class Tour:
         self._note("recalled by the agent", bool(recalled), f"{len(recalled)} times, by markers and indexes")
         unmanaged = sum(item.tokens for item in known.items)
         now = conversation.measure()[1].used
-        text = f"{unmanaged:,} unmanaged, peak {self._peak:,}, now {now:,} tokens"
-        self._note("window", self._peak < conversation.model.window, text)
+        peak = max(item.event.estimate for item in known.items if isinstance(item.event, AssistantSpoke))
+        text = f"{unmanaged:,} unmanaged, largest request {peak:,}, now {now:,} tokens"
+        self._note("window", peak < conversation.model.window, text)
 
     def _judge_rewrites(self, known: Transcript) -> None:
         """What was done to the window, each mechanism by itself."""

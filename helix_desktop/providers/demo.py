@@ -22,7 +22,7 @@ from helix_desktop.providers.demo_script import Recall, Script, Step, Task, read
 from helix_desktop.providers.demo_sight import Output, Place, Sight, note
 
 DEMO_LABEL = "demo/offline"
-_WINDOW, _RESERVE = 24_000, 1_500
+_WINDOW, _RESERVE = 25_000, 1_500
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _GO_ON = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")

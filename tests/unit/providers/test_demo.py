@@ -150,7 +150,7 @@ async def _slowly(model: DemoModel) -> None:
 
 def test_it_says_that_it_is_a_demo() -> None:
     info = DemoModel(DEMO).info
-    assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 24_000, 1_500)
+    assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 25_000, 1_500)
 
 
 LOG = Recall(tool="read_file", target="logs/a.log", pattern="x")
