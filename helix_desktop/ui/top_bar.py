@@ -59,6 +59,7 @@ class EditableTitle(QStackedWidget):
         self.addWidget(self._shown)
         self.addWidget(self._field)
         self.setFixedHeight(26)
+        self.setMinimumWidth(1)  # else the field behind it asks for room that a narrow bar has not
 
     def set_title(self, title: str) -> None:
         """Show a title; an edit that is going on is kept."""
