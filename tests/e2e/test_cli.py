@@ -158,7 +158,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
 
     found = await cli("cache", "search", "tide IS", *at)
     assert b"The Tide is high\n" in found.out
-    assert "1 entries, 0 handovers" in found.err
+    assert "1 entry, 0 handovers" in found.err
     told = (await cli("cache", "search", '"tide is"', *at, "--json")).json
     assert [(one["tool"], one["lines"]) for one in told["entries"]] == [("run_command", 1)]
     assert told["more"] is False
