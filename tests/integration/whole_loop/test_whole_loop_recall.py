@@ -169,7 +169,7 @@ async def test_handovers_come_at_85_percent_and_free_room(tmp_path: Path) -> Non
             assert isinstance(made, HandoverMade)
             assert made.trigger == "85 %"
             assert not made.fallback
-            # What the server reports while the handover is written calibrates the count by some tenths of a percent.
+            # What the server reports meanwhile calibrates the count by some tenths of a percent.
             assert made.before >= 0.84 * WINDOW
             assert made.after <= made.before - 0.10 * WINDOW
             before = [sent for sent in rig.sent if sent.log < one.seq]
