@@ -98,6 +98,7 @@ class PermissionsPage(QWidget):
     def __init__(self) -> None:
         """Start without rules."""
         super().__init__()
+        self._heading = label("Rules", "strong")
         self._rules = QVBoxLayout()
         self._rules.setSpacing(8)
         self.form = RuleForm()
@@ -105,7 +106,7 @@ class PermissionsPage(QWidget):
         self._trust = QVBoxLayout()
         self.reach = ReachGroup()
         body = column(
-            self._trust, 6, self.reach, 14, label("Rules", "strong"), self._undo, self._rules, 10,
+            self._trust, 6, self.reach, 14, self._heading, self._undo, self._rules, 10,
             label("Write a rule", "strong"), self.form, label(_STRICTEST, "note", wrap=True), gap=8,
         )  # fmt: skip
         whole, self._lead = page("Permissions", " ", body)
@@ -140,6 +141,7 @@ class PermissionsPage(QWidget):
             if rules
             else f"No rule holds in {workspace}: the agent asks each time."
         )
+        self._heading.setVisible(bool(rules))
         empty_layout(self._rules)
         for rule in rules:
             self._rules.addWidget(self._card(rule))
