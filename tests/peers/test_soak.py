@@ -12,7 +12,7 @@ from tests.support.soak_plan import FATES, turns
 from tests.support.soak_watch import Sample, slope
 from tests.support.soaking import Soak
 
-TURNS, PER_SESSION, SEED = 60, 15, 29
+TURNS, PER_SESSION, SEED = 60, 15, 42
 
 
 @pytest.mark.needs_peer(module="llmock")
