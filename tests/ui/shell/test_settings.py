@@ -8,6 +8,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -27,6 +28,7 @@ from helix_desktop.ui.settings.rows import (
     PolicyField,
     ProviderForm,
     ProviderStatus,
+    Terms,
     policy_fault,
     provider_faults,
 )
@@ -473,10 +475,28 @@ def test_appearance_shows_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> Non
     assert sends.args == [True]
 
 
-def test_about_names_version_folder_and_terms(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_about_names_build_folder_and_terms(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    about = dialog.about
     dialog.show_page("about")
-    dialog.about.show_about(AboutInfo("0.1.0", "3.11", "6.11.3", "/data/helix", (("Inter", "OFL 1.1"),)))
+    about.show_about(AboutInfo("Helix 0.1.0 (deb)", (("Qt", "6.11.3"),), "/data/helix"))
+    terms = (
+        Terms("Inter", "4", "OFL-1.1", "The font's terms"),
+        Terms("Qt", "6", "LGPL-3.0-only", "Qt's terms"),
+    )
+    about.terms.show_terms(terms)
     retint(dialog, DARK)
 
-    parts = ("0.1.0", "/data/helix", "Inter", "OFL 1.1")
+    parts = ("Helix 0.1.0 (deb)", "Qt 6.11.3", "/data/helix", "2 parts", "names no place to ask")
     qtbot.waitUntil(lambda: all(part in words(dialog) for part in parts))
+    QTest.mouseClick(button(dialog, "Copy"), Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == "Helix 0.1.0 (deb)\nQt: 6.11.3"
+
+    QTest.keyClicks(about.terms.field, "lgpl")
+    assert [about.terms.list.item(at).text() for at in range(about.terms.list.count())] == [
+        "Qt 6 · LGPL-3.0-only"
+    ]
+    assert about.terms.text.isHidden()
+    about.terms.list.setCurrentRow(0)
+    assert about.terms.text.toPlainText() == "Qt's terms"
+    about.terms.field.clear()
+    assert about.terms.list.count() == 2
