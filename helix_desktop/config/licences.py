@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import platform
 import re
 import tomllib
@@ -16,12 +17,21 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.errors import SettingsDamaged
 
 FOLDER, LIST = "licences", "parts.toml"
+_SYSTEM, _PACKAGES = "system", "packages.json"
+"""What the builder took from its own system, with that system's word on each; a checkout has none."""
+_COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
 _TEXT = re.compile(r"(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|UNLICENSE)[^/]*", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LONGEST_NAME = 60  # characters; some distributions put the whole text where the name of the licence belongs
 _CLASSIFIER = "License :: OSI Approved :: "
 _PLAIN = {"BSD License": "BSD-3-Clause", "MIT License": "MIT"}
 """What old metadata says in words, by its name of today; the text beside it says the same."""
+
+
+_PLAINEST = {"GPL": "GPL-3", "LGPL": "LGPL-3", "GPL-1": "GPL-2"}
+"""Names without a version stand for the newest one; version 1 is offered in any later one."""
+_LEFT_OUT = frozenset({"Artistic", "BSD", "CC0-1.0", "GFDL", "GFDL-1.2", "GFDL-1.3", "MPL-1.1", "MPL-2.0"})
+"""Of documents and scripts that are not shipped, or an alternative to a licence whose text is here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class Part:
     @property
     def text(self) -> str:
         """Notice and terms, in full."""
-        said = [self.notice.strip()] if self.notice.strip() else []
+        said = [" ".join(part.split()) for part in self.notice.split("\n\n") if part.strip()]
         return "\n\n".join(
             [*said, *(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in self.texts)]
         )
@@ -58,14 +68,43 @@ def all_parts(resources: Path | None = None) -> list[Part]:
     try:
         listed = tomllib.loads((folder / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise SettingsDamaged(
-            f"{folder / LIST} cannot be used.", f"{error}.", "Install Helix Desktop again."
-        ) from error
+        raise _unusable(folder / LIST, error) from error
     bundled = [_bundled(fields, folder) for fields in listed["part"]]
     covered = {canonical(name) for fields in listed["part"] for name in fields.get("covers", ())}
     found = [one for name, one in _closure(listed["distributions"]).items() if name not in covered]
-    own, *others = [*bundled, *found]
+    own, *others = [*bundled, *found, *_of_the_system(folder)]
     return [own, *sorted(others, key=lambda one: one.name.casefold())]
+
+
+def _of_the_system(folder: Path) -> list[Part]:
+    """What a frozen app carries of the system it was built on. Raises SettingsDamaged."""
+    path = folder / _SYSTEM / _PACKAGES
+    if not path.parent.is_dir():
+        return []
+    try:
+        listed: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        named = [(name, str(one["version"]), ", ".join(one["files"])) for name, one in listed.items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SettingsDamaged(
+            f"{path} cannot be used.", f"{error}.", "Install Helix Desktop again."
+        ) from error
+    return [_of_package(path.parent, *one) for one in named]
+
+
+def _of_package(folder: Path, name: str, version: str, files: str) -> Part:
+    said = _read(folder / f"{name}.txt")
+    common = [(f"{one}.txt", _read(folder.parent / "common" / f"{one}.txt")) for one in _named_by(said)]
+    return Part(name, version, "as its text says", ((f"{name}.txt", said), *common), files)
+
+
+def _named_by(text: str) -> list[str]:
+    """The licences that a text leaves to the system's own copies, by the names they have there."""
+    found = (name.removesuffix(".txt") for name in _COMMON.findall(text))
+    return sorted({_PLAINEST.get(name, name) for name in found if name not in _LEFT_OUT})
+
+
+def _unusable(path: Path, error: Exception) -> SettingsDamaged:
+    return SettingsDamaged(f"{path} cannot be used.", f"{error}.", "Install Helix Desktop again.")
 
 
 def canonical(name: str) -> str:

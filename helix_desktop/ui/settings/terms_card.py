@@ -51,7 +51,7 @@ class TermsCard(QWidget):
         found = [one for one in self._terms if all(word in _sought(one) for word in words)]
         self.list.clear()
         for one in found:
-            item = QListWidgetItem(f"{one.name} {one.version} · {one.licence}")
+            item = QListWidgetItem(f"{one.name} {one.version}".strip() + f" · {one.licence}")
             item.setData(Qt.ItemDataRole.UserRole, one)
             self.list.addItem(item)
         known = len(self._terms)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -23,17 +22,14 @@ from helix_desktop.providers.local_servers import LocalModel, LocalServer
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.rows import (
-    AboutInfo,
     PermissionRow,
     PolicyField,
     ProviderForm,
     ProviderStatus,
-    Terms,
     policy_fault,
     provider_faults,
 )
-from helix_desktop.ui.theme import DARK
-from helix_desktop.ui.widgets import IconButton, Switch, retint
+from helix_desktop.ui.widgets import IconButton, Switch
 
 QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
 GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
@@ -473,30 +469,3 @@ def test_appearance_shows_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> Non
     with qtbot.waitSignal(dialog.appearance.enter_sends_chosen) as sends:
         dialog.appearance.findChildren(Switch)[0].click()
     assert sends.args == [True]
-
-
-def test_about_names_build_folder_and_terms(qtbot: QtBot, dialog: SettingsDialog) -> None:
-    about = dialog.about
-    dialog.show_page("about")
-    about.show_about(AboutInfo("Helix 0.1.0 (deb)", (("Qt", "6.11.3"),), "/data/helix"))
-    terms = (
-        Terms("Inter", "4", "OFL-1.1", "The font's terms"),
-        Terms("Qt", "6", "LGPL-3.0-only", "Qt's terms"),
-    )
-    about.terms.show_terms(terms)
-    retint(dialog, DARK)
-
-    parts = ("Helix 0.1.0 (deb)", "Qt 6.11.3", "/data/helix", "2 parts", "names no place to ask")
-    qtbot.waitUntil(lambda: all(part in words(dialog) for part in parts))
-    QTest.mouseClick(button(dialog, "Copy"), Qt.MouseButton.LeftButton)
-    assert QGuiApplication.clipboard().text() == "Helix 0.1.0 (deb)\nQt: 6.11.3"
-
-    QTest.keyClicks(about.terms.field, "lgpl")
-    assert [about.terms.list.item(at).text() for at in range(about.terms.list.count())] == [
-        "Qt 6 · LGPL-3.0-only"
-    ]
-    assert about.terms.text.isHidden()
-    about.terms.list.setCurrentRow(0)
-    assert about.terms.text.toPlainText() == "Qt's terms"
-    about.terms.field.clear()
-    assert about.terms.list.count() == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tomllib
@@ -55,10 +56,25 @@ def test_the_list_names_what_the_project_asks_for() -> None:
 def test_each_text_belongs_to_a_part_and_ours_is_ours() -> None:
     folder = resources_dir() / "licences"
     listed = tomllib.loads((folder / LIST).read_text(encoding="utf-8"))
-    assert {name for one in listed["part"] for name in one["texts"]} == {
-        one.name for one in folder.glob("*.txt")
-    }
+    named = {name for one in listed["part"] for name in one["texts"] if "/" not in name}
+    assert named == {one.name for one in folder.glob("*.txt")}
     assert (folder / "Helix-Desktop-MIT.txt").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_what_a_build_took_from_its_system_is_told(tmp_path: Path) -> None:
+    shutil.copytree(resources_dir() / "licences", tmp_path / "licences")
+    system = tmp_path / "licences" / "system"
+    system.mkdir()
+    listed = {"libexample1": {"version": "1.2-3", "files": ["libexample.so.1"]}}
+    (system / "packages.json").write_text(json.dumps(listed))
+    assert [one.name for one in all_parts(tmp_path) if not one.whole] == ["libexample1"]
+    (system / "libexample1.txt").write_text("LGPL: see `/usr/share/common-licenses/LGPL-2.1'.")
+    (part,) = [one for one in all_parts(tmp_path) if one.name == "libexample1"]
+    assert (part.version, part.where, part.whole) == ("1.2-3", "libexample.so.1", True)
+    assert "Version 2.1, February 1999" in part.text
+    (system / "packages.json").write_text("[1]")
+    with pytest.raises(SettingsDamaged, match=r"packages\.json cannot be used"):
+        all_parts(tmp_path)
 
 
 def test_a_text_that_is_gone_is_noticed(tmp_path: Path) -> None:
