@@ -1,15 +1,14 @@
 #!/bin/sh
-# Signs programs for Windows in place, with the certificate in HELIX_WINDOWS_PFX (a .pfx in Base64) and its password in
-# HELIX_WINDOWS_PFX_PASSWORD. Without them it says so and changes nothing.
+# Signs programs for Windows in place (HELIX_WINDOWS_SIGN of packaging/windows), with the certificate in HELIX_WINDOWS_PFX
+# (a .pfx in Base64) and its password in HELIX_WINDOWS_PFX_PASSWORD. Without them it says so and changes nothing.
 set -eu
 tell() {
     echo "sign-windows: $1"
     [ -z "${GITHUB_STEP_SUMMARY:-}" ] || echo "- Windows: $1" >> "$GITHUB_STEP_SUMMARY"
 }
 
-[ $# -gt 0 ] || { echo "Usage: sign-windows.sh FILE..." >&2; exit 2; }
 if [ -z "${HELIX_WINDOWS_PFX:-}" ]; then
-    tell "the set-up is unsigned because the secret WINDOWS_CERTIFICATE is not set. Windows warns whoever opens it."
+    tell "unsigned because the secret WINDOWS_CERTIFICATE is not set. Windows warns whoever opens it."
     exit 0
 fi
 command -v osslsigncode > /dev/null || { echo "sign-windows: osslsigncode is missing:  sudo apt-get install -y osslsigncode" >&2; exit 1; }
