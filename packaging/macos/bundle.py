@@ -11,7 +11,7 @@ PROGRAM = "helix-desktop"
 SCHEME = "helix"
 SUFFIX = "helix"
 FILE_TYPE = "org.helixdesktop.workspace"
-MIME_TYPE = "application/vnd.helixdesktop.workspace"
+MIME_TYPE = "application/x-helix-workspace"
 # What the files of PySide6 6.11.3 ask for (Qt alone: 13), and the oldest macOS that the workflow can try.
 # macos/macho.py holds every file of the bundle to it.
 MINIMUM_SYSTEM = "15.0"

@@ -10,7 +10,7 @@ import re
 import sys
 import tomllib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,9 @@ Json = dict[str, object]
 
 NAME = "helix-desktop.cdx.json"
 PARTS = Path(__file__).with_name("parts.toml")
+# What the app tells of its parts that are no packages, see config/licences.py.
+TOLD = Path("resources", "licences", "parts.toml")
+_SPDX = re.compile(r"[\w.+-]+(?: (?:AND|OR|WITH) [\w.+-]+)*")
 _ENTRY = re.compile(
     r"^(?P<name>[a-z0-9-]+)==(?P<version>[\w.]+)(?: ; (?P<marker>[^\\\n]+?))? \\\n"
     r"(?P<hashes>(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)(?P<via>(?:    #.*\n?)*)",
@@ -68,10 +71,11 @@ def bill(root: Path) -> Json:
     parts = tomllib.loads(PARTS.read_text(encoding="utf-8"))
     if unnamed := sorted({one.name for one in packages} - parts["packages"].keys()):
         raise ValueError(f"{PARTS.name} names no licence of {', '.join(unnamed)}. Read it off the package.")
+    others = [*parts["other"], *_told(root, {one["name"] for one in parts["other"]})]
     app = _app(version(root))
     components = [
         *(_package(one, parts["packages"][one.name]) for one in packages),
-        *(_other(one) for one in parts["other"]),
+        *(_other(one) for one in others),
     ]
     body: Json = {
         "bomFormat": "CycloneDX",
@@ -82,7 +86,7 @@ def bill(root: Path) -> Json:
             "component": app,
         },
         "components": components,
-        "dependencies": list(_dependencies(str(app["bom-ref"]), packages, parts["other"])),
+        "dependencies": list(_dependencies(str(app["bom-ref"]), packages, others)),
     }
     # Named after what it says: the same bill has the same number, another one has another.
     number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(body, sort_keys=True))
@@ -91,6 +95,16 @@ def bill(root: Path) -> Json:
         "serialNumber": f"urn:uuid:{number}",
         **body,
     }
+
+
+def _told(root: Path, known: Collection[str]) -> Iterator[dict[str, str]]:
+    """Give what the app tells of its parts, but for itself and for what is known better."""
+    _, *parts = tomllib.loads((root / TOLD).read_text(encoding="utf-8"))["part"]
+    for part in parts:
+        # What covers packages stands in the lock; `@` says that each installer has a version of its own.
+        if part["name"] not in known and "covers" not in part:
+            found = {"name": part["name"], "licence": part["licence"], "within": "helix-desktop"}
+            yield found | ({} if part.get("version", "@").startswith("@") else {"version": part["version"]})
 
 
 def _app(version_: str) -> Json:
@@ -123,11 +137,10 @@ def _other(one: dict[str, str]) -> Json:
     made: Json = {"type": "library", "bom-ref": _reference(one), "name": one["name"]}
     if "version" in one:
         made["version"] = one["version"]
-    return made | {
-        "licenses": _licences(one["licence"]),
-        "externalReferences": [{"type": "website", "url": one["url"]}],
-        "properties": [{"name": "helix:within", "value": one["within"]}],
-    }
+    if "url" in one:
+        made["externalReferences"] = [{"type": "website", "url": one["url"]}]
+    properties = [{"name": "helix:within", "value": one["within"]}]
+    return made | {"licenses": _licences(one["licence"]), "properties": properties}
 
 
 def _reference(one: dict[str, str]) -> str:
@@ -135,9 +148,9 @@ def _reference(one: dict[str, str]) -> str:
 
 
 def _licences(expression: str) -> list[Json]:
-    if " " in expression:
-        return [{"expression": expression}]
-    return [{"license": {"id": expression}}]
+    if not _SPDX.fullmatch(expression):
+        return [{"license": {"name": expression}}]
+    return [{"expression": expression} if " " in expression else {"license": {"id": expression}}]
 
 
 def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str, str]]) -> Iterator[Json]:
@@ -146,6 +159,7 @@ def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str
     for one in packages:
         needs.setdefault(one.purl, set())
     references = {one.name: [same.purl for same in packages if same.name == one.name] for one in packages}
+    references |= {f"{one.name}=={one.version}": [one.purl] for one in packages}
     references[app] = [app]
     for one in packages:
         for asker in one.asked_by:
@@ -153,6 +167,10 @@ def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str
                 needs[reference].add(one.purl)
     for part in other:
         needs.setdefault(_reference(part), set())
+        if part["within"] not in references:
+            raise ValueError(
+                f"{PARTS.name}: {part['name']} is within {part['within']}, which the lock lacks."
+            )
         for reference in references[part["within"]]:
             needs[reference].add(_reference(part))
     for name, asked in sorted(needs.items()):

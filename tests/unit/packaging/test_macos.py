@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from environment import SetupFailed
-from macos import build, bundle, disk_image, macho, notarise, sign
+from macos import build, bundle, disk_image, icns, macho, notarise, sign
+from PySide6.QtGui import QImageReader
+from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
 
@@ -181,3 +183,26 @@ def test_the_image_shows_where_to_drag(app: Path) -> None:
     assert isinstance(places, dict)
     assert places.keys() == {app.name, "Applications"}
     assert disk_image.file_name("1.2.3", "arm64") == "helix-desktop-1.2.3-macos-arm64.dmg"
+
+
+def test_the_icon_has_every_size(qapp: QApplication, tmp_path: Path) -> None:
+    """Qt, which reads icons of macOS, finds each of them, drawn and with a margin."""
+    path = tmp_path / "helix.icns"
+    svg = Path(__file__).resolve().parents[3] / "resources" / "icons" / "helix.svg"
+    path.write_bytes(icns.packed(icns.drawn(svg)))
+    reader = QImageReader(str(path))
+    sizes = set()
+    for number in range(reader.imageCount()):
+        reader.jumpToImage(number)
+        image = reader.read()
+        sizes.add(image.width())
+        assert image.pixelColor(0, 0).alpha() == 0
+        assert image.pixelColor(image.width() // 2, image.height() // 4).alpha() > 0
+    assert sizes == set(icns.KINDS.values())
+
+
+def test_a_picture_that_cannot_be_drawn_is_named(qapp: QApplication, tmp_path: Path) -> None:
+    """The path stands in the error."""
+    (tmp_path / "no.svg").write_text("no picture", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"no\.svg cannot be drawn"):
+        icns.drawn(tmp_path / "no.svg")

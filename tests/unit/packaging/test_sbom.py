@@ -40,10 +40,21 @@ def test_every_package_of_the_lock_is_there(bill: dict[str, Any]) -> None:
 def test_what_is_not_python_is_there_with_what_carries_it(bill: dict[str, Any]) -> None:
     """Qt, LevelDB, fonts: each with a licence, each needed by the part it lies in."""
     others = {one["bom-ref"]: one for one in bill["components"] if "purl" not in one}
-    assert {"Qt", "LevelDB", "Inter", "CPython"} <= {one["name"] for one in others.values()}
+    assert {"Qt", "LevelDB", "Inter", "Python"} <= {one["name"] for one in others.values()}
     assert all(one["licenses"] for one in bill["components"])
     needed = {name for one in bill["dependencies"] for name in one["dependsOn"]}
     assert others.keys() <= needed
+
+
+def test_what_the_app_tells_of_its_parts_is_there_under_the_same_licence(bill: dict[str, Any]) -> None:
+    """About and the bill name the same things."""
+    told = tomllib.loads((ROOT / sbom.TOLD).read_text(encoding="utf-8"))["part"]
+    wanted = {(one["name"], one["licence"]) for one in told[1:] if "covers" not in one}
+    licences = {
+        (one["name"], *(one["licenses"][0].get("license") or one["licenses"][0]).values())
+        for one in bill["components"]
+    }
+    assert wanted <= licences
 
 
 def test_references_lead_somewhere(bill: dict[str, Any]) -> None:
@@ -96,8 +107,10 @@ def test_versions_that_can_be_asked_for_are_right() -> None:
     from cryptography.hazmat.backends.openssl import backend
     from PySide6.QtCore import qVersion
 
+    cryptography = importlib.metadata.version("cryptography")
     told = {(one["name"], one["within"]): one.get("version", "") for one in PARTS["other"]}
     assert told["Zstandard", "zstandard"] == ".".join(map(str, zstandard.ZSTD_VERSION))
-    assert told["OpenSSL", "cryptography"] == backend.openssl_version_text().split()[1]
+    assert told["OpenSSL", f"cryptography=={cryptography}"] == backend.openssl_version_text().split()[1]
     assert told["Qt", "pyside6-essentials"] == qVersion()
-    assert told["ripgrep", "ripgrep"] == importlib.metadata.version("ripgrep")
+    lock = (ROOT / "packaging" / "requirements-package.txt").read_text(encoding="utf-8")
+    assert f"\npyinstaller=={told['PyInstaller bootloader', 'helix-desktop']} " in lock
