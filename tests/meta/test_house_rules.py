@@ -196,7 +196,13 @@ def test_every_floor_below_the_window_is_kept_free_of_qt() -> None:
 
 
 @pytest.mark.parametrize(
-    "lock", ["requirements.txt", "requirements-dev.txt", "packaging/requirements-peers.txt"]
+    "lock",
+    [
+        "requirements.txt",
+        "requirements-dev.txt",
+        "packaging/requirements-peers.txt",
+        "packaging/requirements-static.txt",
+    ],
 )
 def test_locks_pin_and_hash_everything(lock: str) -> None:
     """Each entry has one exact version and at least one SHA-256; there are no options and no addresses."""
