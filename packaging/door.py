@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import qt_libraries
+from check.static import LOCK as STATIC_LOCK
 from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
+from package import main as build_packages
+from package_environment import LOCK as PACKAGE_LOCK
 from peers import LOCK as PEERS_LOCK
 from peers import Peers, lock_node
 
@@ -91,6 +94,11 @@ def screenshots(arguments: Sequence[str]) -> int:
     _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
 
 
+def package(arguments: Sequence[str]) -> int:
+    """Build installers: frozen, deb, rpm, appimage, windows, macos, licences, sbom, static, check, all."""
+    return build_packages(ROOT, arguments)
+
+
 def doctor(arguments: Sequence[str]) -> int:
     """Say what is there and what is missing, and change nothing."""
     display = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
@@ -124,6 +132,11 @@ def lock(arguments: Sequence[str]) -> int:
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
             _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
+        # What is shipped is what was tested: the same versions.
+        package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)
+        static = ["--group", "pyproject.toml:static", "-o", str(STATIC_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, *static)
         peers = ["--group", "pyproject.toml:peers", "-o", str(PEERS_LOCK)]
         _must(str(tool.python), *resolve, *arguments, *peers)
     lock_node(ROOT)
@@ -147,6 +160,7 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     "torture": torture,
     "screenshots": screenshots,
+    "package": package,
     "doctor": doctor,
     "lock": lock,
     "help": show_help,

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from environment import SetupFailed, say
 
@@ -64,18 +64,26 @@ def ensure(need: str, environ: Mapping[str, str]) -> None:
     lacking = missing_packages(need, environ)
     if not lacking:
         return
-    command = f"apt-get install -y --no-install-recommends {' '.join(lacking)}"
+    install(lacking, "Qt needs system libraries")
+    if still := missing_packages(need, environ):
+        raise SetupFailed(f"installed, but still not loading: {' '.join(still)}. See apt's output above.")
+
+
+def install(packages: Sequence[str], why: str) -> None:
+    """Install Debian packages as root; else, and where there is no apt, say what to install.
+
+    Raises SetupFailed.
+    """
+    command = f"apt-get install -y --no-install-recommends {' '.join(packages)}"
     if not shutil.which("apt-get"):
-        raise SetupFailed(f"Qt needs system libraries; Debian calls them {' '.join(lacking)}. Install yours.")
+        raise SetupFailed(f"{why}; Debian calls them {' '.join(packages)}. Install yours.")
     if os.geteuid() != 0:
-        raise SetupFailed(f"Qt needs system libraries. Install them, then call this again:  sudo {command}")
-    say(f"installing system libraries for Qt: {' '.join(lacking)}")
+        raise SetupFailed(f"{why}. Install them, then call this again:  sudo {command}")
+    say(f"installing with apt: {' '.join(packages)}")
     # Without the network the lists from before may do: only the second one has to succeed.
     _apt("apt-get update")
     if told := _apt(command):
         raise SetupFailed(f"`{command}` failed:\n{told}\nRun it by hand, then call this again.")
-    if still := missing_packages(need, environ):
-        raise SetupFailed(f"installed, but still not loading: {' '.join(still)}. See apt's output above.")
 
 
 def _loads(library: str) -> bool:

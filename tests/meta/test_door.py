@@ -80,6 +80,7 @@ def test_make_offers_what_helix_offers() -> None:
     """The Makefile is a wrapper: same names, each listed by `make help`."""
     targets = re.findall(r"^([a-z-]+): ## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(targets) == set(door.COMMANDS) | {"clean"}
+    assert "\npackage-%:\n\t@./helix package $*\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_missing_libraries_are_named_with_the_exact_command(monkeypatch: pytest.MonkeyPatch) -> None:
