@@ -175,7 +175,7 @@ def _part(one: importlib.metadata.Distribution) -> Part:
 
 
 def _metadata_folder(one: importlib.metadata.Distribution) -> Path:
-    """Where a distribution's metadata lies. Looked for by name: an installed app carries no lists of files."""
+    """Where a distribution's metadata lies, found by name: an installed app carries no lists of files."""
     site = Path(str(one.locate_file("")))
     named = canonical(f"{one.name}-{one.version}")
     found = (place for place in site.glob("*.dist-info") if canonical(place.stem) == named)
