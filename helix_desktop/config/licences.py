@@ -183,13 +183,18 @@ def _metadata_folder(one: importlib.metadata.Distribution) -> Path:
 
 
 def _licence(one: importlib.metadata.Distribution) -> str:
-    """The licence by name: the new field, else a classifier, else the old field."""
-    said = one.metadata
-    words = [text for text in said.get_all("Classifier") or () if text.startswith(_CLASSIFIER)]
-    old = (said.get("License") or "").strip()
-    short = old if len(old.splitlines()) == 1 and len(old) <= _LONGEST_NAME else ""
-    classified = words[0].removeprefix(_CLASSIFIER) if words else ""
-    name = said.get("License-Expression") or short or classified or (old.splitlines() or [""])[0]
+    """The licence by name: the new field, else the old one if it is short, else a classifier."""
+
+    def said(field: str) -> list[str]:
+        return [str(text).strip() for text in one.metadata.get_all(field) or ()]
+
+    old = "".join(said("License")[:1])
+    classified = [
+        text.removeprefix(_CLASSIFIER) for text in said("Classifier") if text.startswith(_CLASSIFIER)
+    ]
+    short = [old] if len(old) <= _LONGEST_NAME and "\n" not in old else []
+    names = [*said("License-Expression"), *short, *classified, *old.splitlines()[:1]]
+    name = next(filter(None, names), "")
     return _PLAIN.get(name, name)
 
 
