@@ -9,7 +9,7 @@ from typing import Protocol
 from helix_desktop.agent.room import Room
 from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.settings import Provider, Settings
-from helix_desktop.context.archive import Exported, Imported, Progress, silent
+from helix_desktop.context.archive import Exported, Imported, Inside, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.forgetting import Finds, Wanted
@@ -113,6 +113,10 @@ class Carrier(Protocol):
 
     async def export(self, identity: str, path: Path, progress: Progress) -> Exported:
         """Write a workspace to a file. Raises HelixError."""
+        ...
+
+    async def look(self, path: Path) -> Inside:
+        """What a file says of itself. Raises HelixError."""
         ...
 
     async def take_in(self, identity: str, path: Path, progress: Progress) -> Imported:
