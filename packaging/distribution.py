@@ -1,4 +1,4 @@
-"""Which system this is, and how it calls and installs what the app needs. Facts stand in the system-*.txt files."""
+"""Which system this is, and how it calls and installs what the app needs: the facts of system-*.txt."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ import qt_libraries
 from distribution import described, install_line, known_pythons, os_release, unique
 from environment import LOCKS, Environment, SetupFailed
 
-_NICE_TO_HAVE = {"bwrap": ("bubblewrap", "the stronger sandbox for commands"), "make": ("make", "make run, make test")}
+_NICE_TO_HAVE = {
+    "bwrap": ("bubblewrap", "the stronger sandbox for commands"),
+    "make": ("make", "make run, make test"),
+}
 _SPACE_GB = 1.0
 
 

@@ -125,7 +125,7 @@ class Environment:
         say(f"installed in {time.monotonic() - start:.0f} s")
 
     def _lock(self, need: str) -> tuple[Path, tuple[Path, ...]]:
-        """Give the lock to install from, and what of the system is linked in beside it. Raises SetupFailed."""
+        """Give the lock to install from, and what of the system is linked beside it. Raises SetupFailed."""
         whole = self.root / LOCKS[need]
         if leveldb.has_wheel():
             return whole, ()

@@ -21,7 +21,7 @@ known_pythons() { # of this system: $manager, and $pythons, the packages
 needed_packages() { # of the command $1: $packages, as this system's manager calls them
     packages='' all=''
     case $1 in
-        run | screenshots | bench) all='offscreen' ;;
+        run | screenshots | bench | doctor) all='offscreen' ;;
         test | test-peers | soak) all='offscreen x11 test' ;;
     esac
     [ -z "$all" ] || all="$all${DISPLAY:+ x11}${WAYLAND_DISPLAY:+ wayland}"

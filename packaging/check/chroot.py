@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from environment import SetupFailed, say
+
 from check import host
 from check.table import Wrong
-from environment import SetupFailed, say
 
 SUITES = ("bookworm", "trixie")
 PERSON = "ada"
@@ -48,7 +49,12 @@ class Room:
     environ: Mapping[str, str] = field(default_factory=dict)
 
     def run(
-        self, command: str, *, user: str = "root", limit: float = 900, environ: Mapping[str, str] | None = None
+        self,
+        command: str,
+        *,
+        user: str = "root",
+        limit: float = 900,
+        environ: Mapping[str, str] | None = None,
     ) -> Done:
         """Run a line of shell in it, as root or as a plain user in their home."""
         started = time.monotonic()
@@ -64,7 +70,9 @@ class Room:
                 check=False,
             )
         except subprocess.TimeoutExpired as late:
-            said = late.output.decode(errors="replace") if isinstance(late.output, bytes) else late.output or ""
+            said = (
+                late.output.decode(errors="replace") if isinstance(late.output, bytes) else late.output or ""
+            )
             raise Wrong(f"not done after {limit:.0f} s: {command}: …{said[-600:]}") from None
         return Done(done.returncode, done.stdout, time.monotonic() - started)
 
@@ -97,7 +105,14 @@ class Room:
 
     def _line(self, command: str, user: str, environ: Mapping[str, str]) -> list[str]:
         home = "/root" if user == "root" else f"/home/{user}"
-        known = {"PATH": _PATH, "HOME": home, "USER": user, "LANG": "C.UTF-8", "TERM": "dumb", "TMPDIR": "/tmp"}
+        known = {
+            "PATH": _PATH,
+            "HOME": home,
+            "USER": user,
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "TMPDIR": "/tmp",
+        }
         known |= {"DEBIAN_FRONTEND": "noninteractive"} if user == "root" else {}
         pairs = [f"{name}={value}" for name, value in (known | dict(self.environ) | dict(environ)).items()]
         as_user = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]

@@ -82,7 +82,7 @@ def proxies(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def carry_into(root: Path) -> dict[str, str]:
-    """Let apt and pip of the system below `root` reach their registries as here; the environment they need."""
+    """Let apt and pip below `root` reach their registries as here; gives the environment they need."""
     for name in ("resolv.conf", "hosts"):
         shutil.copyfile(Path("/etc", name), root / "etc" / name)
     # A name of its own: installing ca-certificates there writes the usual file anew.

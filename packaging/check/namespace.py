@@ -44,11 +44,15 @@ def go_apart(arguments: Sequence[str]) -> int:
     environ = os.environ | {MARK: "1", "PYTHONPATH": str(PACKAGING)}
     line = [*_apart(), sys.executable, "-m", "check", *arguments]
     child = subprocess.Popen(line, env=environ)
+    # The check itself gets SIGTERM when `unshare`, which heeds no signal, is gone.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: child.kill())
     while True:
         try:
-            return child.wait()
+            code = child.wait()
+            return code if code >= 0 else 128 - code
         except KeyboardInterrupt:
-            continue  # the terminal has told the child, too; it puts everything away and ends
+            continue  # the terminal has told the check, too; it puts everything away and ends
 
 
 def end_on_signals() -> None:

@@ -1,4 +1,4 @@
-"""./helix package check: installs and runs what was made, in clean systems; one table per system in dist/check."""
+"""./helix package check: installs and runs what was made in clean systems, one table per system."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from environment import SetupFailed, say
+
 from check import namespace, on_bare
 from check.chroot import SUITES, Rooms
 from check.table import Table
-from environment import SetupFailed, say
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / "dist" / "check"

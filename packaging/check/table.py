@@ -25,8 +25,17 @@ class Step:
 
     def line(self) -> str:
         """Write it as a line."""
-        head = f"{'ok  ' if self.passed else 'FAIL'}  {self.seconds:6.1f} s  {self.name}"
+        head = f"{self._verdict:<4}  {self.seconds:6.1f} s  {self.name}"
         return f"{head}: {self.detail}" if self.detail else head
+
+    def row(self) -> str:
+        """Write it as a row of Markdown."""
+        detail = " ".join(self.detail.replace("|", "\\|").split())
+        return f"| {self._verdict} | {self.name} | {detail} | {self.seconds:.1f} |\n"
+
+    @property
+    def _verdict(self) -> str:
+        return "ok" if self.passed else "FAIL"
 
 
 @dataclass
@@ -61,14 +70,7 @@ class Table:
 
     def write(self, path: Path) -> None:
         """Keep the table as Markdown."""
-        rows = "".join(
-            f"| {'ok' if step.passed else 'FAIL'} | {step.name} | {_cell(step.detail)} | {step.seconds:.1f} |\n"
-            for step in self.steps
-        )
+        rows = "".join(step.row() for step in self.steps)
         path.parent.mkdir(parents=True, exist_ok=True)
         head = f"# {self.title}\n\n| | step | seen | s |\n|---|---|---|---|\n"
         path.write_text(head + rows, encoding="utf-8")
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
