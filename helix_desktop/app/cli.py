@@ -168,6 +168,9 @@ def _grammar() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Par
     _add_move(commands, common)
     _add_replay(commands, common)
     _add_mcp(commands, common)
+    terms = commands.add_parser("licences", parents=[common], help="what is shipped, and under which terms")
+    terms.add_argument("--texts", action="store_true", help="with the texts in full")
+    terms.add_argument("--json", action="store_true", help="one JSON document")
     checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
     checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
     for name, text in (
@@ -405,15 +408,23 @@ def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
             return _beside_the_window(given.command)
         case "move-data":
             return _moved(given.window)
-        case "self-check":
-            from helix_desktop.app.self_check import self_check
-
-            return self_check
+        case "self-check" | "licences":
+            return _on_itself(given.command)
         case "demo" | "screenshots":
             return _pictured(given.command)
     from helix_desktop.app.main import show_window
 
     return show_window
+
+
+def _on_itself(command: str) -> Callable[[argparse.Namespace], int]:
+    if command == "licences":
+        from helix_desktop.app.licensing import licences
+
+        return licences
+    from helix_desktop.app.self_check import self_check
+
+    return self_check
 
 
 def _on_workspaces(command: str) -> Callable[[argparse.Namespace], int]:

@@ -12,6 +12,7 @@ from helix_desktop.context.errors import SettingsDamaged
 
 FILE = "build.toml"
 _SHORT = 12  # digits of a commit, for people
+_DAY = 10  # characters of a date before its hour
 _KNOWN = ("version", "commit", "date", "target", "python", "releases")
 
 
@@ -29,8 +30,11 @@ class Build:
     @property
     def origin(self) -> str:
         """Where it comes from, for people: `deb, commit 0123456789ab, 2026-11-20`."""
-        commit = f"commit {self.commit[:_SHORT]}" if self.commit else ""
-        return ", ".join(part for part in (self.target, commit, self.date) if part) or _without_builder()
+        known, changed, _ = self.commit.partition("+")
+        commit = f"commit {known[:_SHORT]}{' with changes' if changed else ''}" if known else ""
+        return (
+            ", ".join(part for part in (self.target, commit, self.date[:_DAY]) if part) or _without_builder()
+        )
 
     @property
     def text(self) -> str:

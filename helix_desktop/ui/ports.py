@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from helix_desktop.agent.room import Room
+from helix_desktop.config.build import Build
 from helix_desktop.config.catalogue import Catalogue
+from helix_desktop.config.licences import Part
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.context.archive import Exported, Imported, Inside, Progress, silent
 from helix_desktop.context.errors import HelixError
@@ -15,6 +17,7 @@ from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
+from helix_desktop.context.release import Release
 from helix_desktop.context.sharing import Sharing
 from helix_desktop.context.trial import Tick
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
@@ -236,6 +239,32 @@ class CacheEndpoints(Protocol):
         ...
 
 
+class Origin(Protocol):
+    """What runs here: the build, what it stands on, and its terms."""
+
+    @property
+    def build(self) -> Build:
+        """Which build it is."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the build's own word of itself; empty when nothing is."""
+        ...
+
+    async def facts(self) -> Sequence[tuple[str, str]]:
+        """What it stands on, by name and version."""
+        ...
+
+    async def parts(self) -> Sequence[Part]:
+        """What is shipped, with its terms. Raises HelixError."""
+        ...
+
+    async def newest(self) -> Release:
+        """Ask for the newest release; only when a person wants it. Raises HelixError, which says why not."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
 
@@ -247,6 +276,11 @@ class Desk(Protocol):
     @property
     def endpoints(self) -> CacheEndpoints:
         """What serves caches to other programs."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """What runs here."""
         ...
 
     @property

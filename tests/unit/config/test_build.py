@@ -26,6 +26,11 @@ def test_a_checkout_says_that_it_is_one() -> None:
     assert this_build().text == f"Helix Desktop {__version__} (from a checkout)"
 
 
+def test_a_build_of_changed_files_says_so() -> None:
+    build = Build("0.1.0", "0123456789abcdef+changes", "2026-11-20T10:00:00Z", "rpm")
+    assert build.text == "Helix Desktop 0.1.0 (rpm, commit 0123456789ab with changes, 2026-11-20)"
+
+
 def test_what_the_builder_wrote_is_said(tmp_path: Path) -> None:
     (tmp_path / "build.toml").write_text(WRITTEN, encoding="utf-8")
     build = this_build(tmp_path)
