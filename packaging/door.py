@@ -14,6 +14,8 @@ from typing import NoReturn
 import qt_libraries
 from doctor import examine
 from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
+from package import main as build_packages
+from package_environment import LOCK as PACKAGE_LOCK
 from peers import LOCK as PEERS_LOCK
 from peers import Peers, lock_node
 
@@ -91,6 +93,11 @@ def screenshots(arguments: Sequence[str]) -> int:
     _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
 
 
+def package(arguments: Sequence[str]) -> int:
+    """Build installers: frozen, deb, rpm, appimage, flatpak, windows, licences, sbom, all, check."""
+    return build_packages(ROOT, arguments)
+
+
 def doctor(arguments: Sequence[str]) -> int:
     """Say what is there and what is missing, with one line to copy, and change nothing."""
     return examine(HERE, os.environ)
@@ -111,6 +118,9 @@ def lock(arguments: Sequence[str]) -> int:
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
             _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
+        # What is shipped is what was tested: the same versions.
+        package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)
         peers = ["--group", "pyproject.toml:peers", "-o", str(PEERS_LOCK)]
         _must(str(tool.python), *resolve, *arguments, *peers)
     lock_node(ROOT)
@@ -134,6 +144,7 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     "torture": torture,
     "screenshots": screenshots,
+    "package": package,
     "doctor": doctor,
     "lock": lock,
     "help": show_help,

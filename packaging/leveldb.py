@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 PACKAGES = {"apt": "python3-plyvel", "dnf": "python3-plyvel", "pacman": "python-plyvel"}
@@ -28,9 +27,10 @@ class NotThere(Exception):
     """This Python has no wheel of the binding, and the system has not installed its own."""
 
 
-def has_wheel(version: tuple[int, int] = sys.version_info[:2]) -> bool:
-    """Tell whether the lock holds the binding for this version of Python."""
-    return version <= LAST_WITH_WHEEL
+def has_wheel(python: str) -> bool:
+    """Tell whether the lock holds the binding for this Python."""
+    code = f"import sys; sys.exit(sys.version_info[:2] > {LAST_WITH_WHEEL})"
+    return subprocess.run([python, "-I", "-c", code], check=False).returncode == 0
 
 
 def of_system(python: str) -> tuple[Path, ...]:

@@ -40,7 +40,7 @@ def missing_binding(python: str) -> list[str]:
 
     Raises SetupFailed where no package of the system can be it.
     """
-    if leveldb.has_wheel():
+    if leveldb.has_wheel(python):
         return []
     try:
         leveldb.of_system(python)

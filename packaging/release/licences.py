@@ -20,7 +20,9 @@ def build(root: Path, words: Sequence[str]) -> int:
     """Write dist/THIRD-PARTY-NOTICES.txt. Raises SetupFailed."""
     text = run(frozen_tree(root) / PROGRAM, "licences", "--texts")
     if lacking := [duty for duty in DUTIES if duty not in text]:
-        raise SetupFailed(f"the app's licences lack the {' and the '.join(lacking)}: it must not be shipped so.")
+        raise SetupFailed(
+            f"the app's licences lack the {' and the '.join(lacking)}: it must not be shipped so."
+        )
     (root / "dist").mkdir(exist_ok=True)
     (root / "dist" / NAME).write_text(text, encoding="utf-8", newline="\n")
     sys.stdout.write(f"{Path('dist', NAME)}\n")
