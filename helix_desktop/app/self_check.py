@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from helix_desktop import __version__
+from helix_desktop.app.key_trial import try_keychain
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.context.errors import HelixError
 
@@ -25,10 +26,10 @@ def self_check(given: argparse.Namespace) -> int:
     if given.paint_only:
         return _paint()
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
-    return asyncio.run(_run(data))
+    return asyncio.run(_run(data, keyring=given.keyring))
 
 
-async def _run(data: DataDir) -> int:
+async def _run(data: DataDir, *, keyring: bool) -> int:
     checks: dict[str, Check] = {
         "versions": _versions,
         "resources": _resources,
@@ -40,6 +41,8 @@ async def _run(data: DataDir) -> int:
         "data": lambda: _data(data),
         "keys": _keys,
     }
+    if keyring:
+        checks["keychain"] = try_keychain
     failed = 0
     for name, check in checks.items():
         try:
