@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.app.early_openings import named_by
 from helix_desktop.app.targets import FILE_WISH, SAMPLE_WISH, wish_of
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.link import is_link
@@ -57,8 +58,21 @@ class FileOpenings(QObject):
         """Take what is to be opened; leave everything else."""
         if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
             return False
+        self.take(named_by(event))
+        return True
+
+    def take(self, named: str) -> None:
+        """Ask for what was named, or tell why it cannot be."""
         try:
-            self._asked(wish_of(event.file() or event.url().toString()))
+            self._asked(wish_of(named))
         except HelixError as error:
             self._tell(error)
-        return True
+
+    def first(self, named: list[str]) -> str:
+        """Take the first that can be opened out of the names, as the wish of a fresh start; or empty."""
+        while named:
+            try:
+                return wish_of(named.pop(0))
+            except HelixError as error:
+                self._tell(error)
+        return ""

@@ -10,6 +10,7 @@ import sys
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.app.early_openings import EarlyOpenings
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.targets import wish
 from helix_desktop.app.window import Frame, build_frame, name_application
@@ -26,6 +27,8 @@ def show_window(given: argparse.Namespace) -> int:
     gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
     app = QApplication(sys.argv[:1])
     name_application(app)
+    # Only macOS names files by events; elsewhere they stand on the command line.
+    early = EarlyOpenings(app) if sys.platform == "darwin" else None
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     try:
         data.ensure()
@@ -43,7 +46,7 @@ def show_window(given: argparse.Namespace) -> int:
     _paint(frame)
     from helix_desktop.app.running import run
 
-    return run(app, frame, data, trace, wanted)
+    return run(app, frame, data, trace, wanted, early)
 
 
 def _paint(frame: Frame) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.crash import close_logs, open_logs
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.early_openings import EarlyOpenings
 from helix_desktop.app.front import Front, front_of
 from helix_desktop.app.garbage import MainThreadGarbage
 from helix_desktop.app.knocking import FileOpenings, bring_forward, fulfil
@@ -27,10 +28,18 @@ from helix_desktop.ui.settings.presenter import SettingsPresenter
 from helix_desktop.ui.shell import Shell
 
 
-def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str) -> int:
+def run(
+    app: QApplication,
+    frame: Frame,
+    data: DataDir,
+    trace: Path,
+    wish: str,
+    early: EarlyOpenings | None = None,
+) -> int:
     """Run a window that is on screen until it is closed; the exit code.
 
-    `trace` marks the data directory as taken while the window is open; `wish` is one of app.targets.
+    `trace` marks the data directory as taken while the window is open; `wish` is one of app.targets;
+    `early` holds what the system named besides.
     """
     instance = SingleInstance(data.root)
     if instance.tell(wish):  # another start came first, by less than a frame
@@ -41,7 +50,7 @@ def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str) 
     stacks = open_logs(data.logs_dir)
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            afterwards = runner.run(_run(app, front_of(frame), data, instance, wish))
+            afterwards = runner.run(_run(app, front_of(frame), data, instance, wish, early))
     finally:
         close_logs(stacks)
         trace.unlink(missing_ok=True)
@@ -52,7 +61,12 @@ def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str) 
 
 
 async def _run(
-    app: QApplication, front: Front, data: DataDir, instance: SingleInstance, wish: str
+    app: QApplication,
+    front: Front,
+    data: DataDir,
+    instance: SingleInstance,
+    wish: str,
+    early: EarlyOpenings | None,
 ) -> tuple[str, ...]:
     """Run until the window is closed; the words of the start that is to come after it, if any."""
     afterwards: list[str] = []
@@ -77,8 +91,11 @@ async def _run(
         asked(text)
 
     instance.woken.connect(wake)
-    FileOpenings(app, wake, front.intents.tell)
-    asked(wish, fresh=True)
+    openings = FileOpenings(app, wake, front.intents.tell)
+    named = early.hand_over() if early else []
+    asked(wish or openings.first(named), fresh=True)
+    for one in named:
+        openings.take(one)
     # It stops all threads for a moment: better now than at a key.
     front.intents.start(desk.counter.load(), "vocabulary")
     front.appearance.changed.connect(lambda _: front.intents.start(_keep_look(front), "keep look"))

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from helix_desktop.app.checks import bundled, machine, started
+from helix_desktop.app.checks.keychain import try_keychain
 from helix_desktop.app.checks.painted import paint
 from helix_desktop.config.build import Build, this_build
 from helix_desktop.config.paths import DataDir
@@ -65,7 +66,7 @@ def _checks(data: DataDir, keyring: bool) -> dict[str, Check]:
         "mcp": started.mcp,
         "children": started.children,
         "data": machine.data(data),
-        "keys": machine.keyring if keyring else machine.keys,
+        "keys": try_keychain if keyring else machine.keys,
     }
 
 

@@ -165,13 +165,21 @@ def _asked_by(one: importlib.metadata.Distribution) -> Iterator[tuple[tuple[str,
 
 def _part(one: importlib.metadata.Distribution) -> Part:
     texts = [
-        (file.name, _read(Path(str(one.locate_file(file)))))
-        for file in one.files or ()
-        if _TEXT.fullmatch(file.name) and ".dist-info" in str(file.parent)
+        (file.name, _read(file))
+        for file in _metadata_folder(one).rglob("*")
+        if _TEXT.fullmatch(file.name) and file.is_file()
     ]
     return Part(
         one.name, one.version, _licence(one), tuple(sorted(texts)), f"the Python distribution {one.name}"
     )
+
+
+def _metadata_folder(one: importlib.metadata.Distribution) -> Path:
+    """Where a distribution's metadata lies, found by name: an installed app carries no lists of files."""
+    site = Path(str(one.locate_file("")))
+    named = canonical(f"{one.name}-{one.version}")
+    found = (place for place in site.glob("*.dist-info") if canonical(place.stem) == named)
+    return next(found, site / f"{one.name}-{one.version}.dist-info")
 
 
 def _licence(one: importlib.metadata.Distribution) -> str:

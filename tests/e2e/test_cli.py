@@ -235,7 +235,7 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
     assert len({one["name"] for one in told["checks"]}) == PARTS
     unkept = await cli("self-check", "--keyring")  # tests have no keychain
     assert unkept.code == 1
-    assert "FAIL  keys           No secret can be kept." in unkept.out.decode()
+    assert "FAIL  keys           The keychain does not take a key" in unkept.out.decode()
     assert f"1 of {PARTS} parts do not work" in unkept.out.decode()
 
     broken = tmp_path / "broken"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import secrets
 import sqlite3
 import ssl
 import sys
@@ -126,34 +125,3 @@ async def keys() -> str:
     finally:
         known.close()
     return name or f"no keychain ({known.problem}); keys come from the environment, or last for one run"
-
-
-async def keyring() -> str:
-    """A made-up secret is kept, read back and removed again; raises where there is no keychain."""
-    from helix_desktop.config.keychain import SERVICE, KeychainUnusable, Worker, system_keychain
-    from helix_desktop.config.secrets import ANSWER_S
-
-    item, secret = f"self-check-{secrets.token_hex(4)}", secrets.token_urlsafe(24)
-
-    def probe() -> str:
-        keychain = system_keychain()
-        keychain.set_password(SERVICE, item, secret)
-        try:
-            if keychain.get_password(SERVICE, item) != secret:
-                raise KeychainUnusable(f"{keychain.name} gave back something else than it was given")
-        finally:
-            keychain.delete_password(SERVICE, item)
-        if keychain.get_password(SERVICE, item) is not None:
-            raise KeychainUnusable(f"{keychain.name} still has what it was asked to remove")
-        return keychain.name
-
-    worker = Worker()
-    try:
-        name = await worker.run(probe, ANSWER_S)
-    except KeychainUnusable as error:
-        raise HelixError(
-            "No secret can be kept.", f"{error}.", "Unlock the keychain, or start one."
-        ) from error
-    finally:
-        worker.close()
-    return f"{name}: a secret was kept, read back and removed"

@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QFileOpenEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMenu
 
+from helix_desktop.app.early_openings import EarlyOpenings
 from helix_desktop.app.knocking import FileOpenings, fulfil
 from helix_desktop.app.targets import FILE_WISH
 from helix_desktop.context.errors import HelixError
@@ -220,3 +221,27 @@ async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_pat
     qapp.removeEventFilter(openings)
     assert asked == [f"{FILE_WISH}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
     assert ["is not a file" in one.what for one in told] == [True]
+
+
+async def test_what_the_system_names_before_the_first_frame_is_kept(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    early = EarlyOpenings(qapp)
+    good, second = tmp_path / "a b.helix", tmp_path / "c.helix"
+    good.touch()
+    second.touch()
+    for path in (tmp_path / "gone.helix", good, second):
+        QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(path)))
+    named = early.hand_over()
+    QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(good)))
+    assert early.hand_over() == []
+    asked: list[str] = []
+    told: list[HelixError] = []
+    openings = FileOpenings(qapp, asked.append, told.append)
+    assert openings.first(named) == f"{FILE_WISH}{good}"
+    assert named == [str(second)]
+    assert ["is not a file" in one.what for one in told] == [True]
+    assert openings.first([]) == ""
+    openings.take(named[0])
+    qapp.removeEventFilter(openings)
+    assert asked == [f"{FILE_WISH}{second}"]
