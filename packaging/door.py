@@ -22,6 +22,7 @@ from peers import Peers, lock_node
 ROOT = Path(__file__).resolve().parent.parent
 HERE = Environment(ROOT)
 PEERS = Path("tests", "peers")
+STATIC_LOCK = Path("packaging", "requirements-static.txt")
 
 CHECKS = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
@@ -94,7 +95,7 @@ def screenshots(arguments: Sequence[str]) -> int:
 
 
 def package(arguments: Sequence[str]) -> int:
-    """Build installers: frozen, deb, rpm, appimage, flatpak, windows, licences, sbom, all, check."""
+    """Build and check installers; alone, it lists what can be built."""
     return build_packages(ROOT, arguments)
 
 
@@ -131,6 +132,8 @@ def lock(arguments: Sequence[str]) -> int:
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
             _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
+        static = ["--group", "pyproject.toml:static", "-o", str(STATIC_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, *static)
         # What is shipped is what was tested: the same versions.
         package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
         _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)

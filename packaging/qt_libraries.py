@@ -42,13 +42,13 @@ WAYLAND = {
 
 
 def missing_packages(need: str, environ: Mapping[str, str]) -> list[str]:
-    """List the Debian packages that `need` ("run" or "test") lacks; "run" depends on the display."""
+    """List the Debian packages that `need` ("run", "test", "package") lacks; "run" depends on the display."""
     if not sys.platform.startswith("linux"):
         return []
     wanted = dict(OFFSCREEN)
-    if need == "test" or environ.get("DISPLAY"):
+    if need in {"test", "package"} or environ.get("DISPLAY"):
         wanted |= X11
-    if environ.get("WAYLAND_DISPLAY"):
+    if need == "package" or environ.get("WAYLAND_DISPLAY"):
         wanted |= WAYLAND
     lacking = [package for library, package in wanted.items() if not _loads(library)]
     if need == "test" and not shutil.which("Xvfb"):
