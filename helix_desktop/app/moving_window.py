@@ -17,6 +17,7 @@ from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.moving import carry
 from helix_desktop.app.refusal import tell
 from helix_desktop.app.window import name_application
+from helix_desktop.config.itself import own_command
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui import fonts
@@ -112,6 +113,6 @@ async def move_shown(data: DataDir, target: Path, remove_old: bool) -> Path:
 
 def open_again(*words: str) -> bool:
     """Start Helix Desktop anew with these words, on its own; whether that worked."""
-    itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
-    started = QProcess.startDetached(sys.executable, [*itself, *words])
+    program, *first = own_command()
+    started = QProcess.startDetached(program, [*first, *words])
     return bool(started[0] if isinstance(started, tuple) else started)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from helix_desktop import __version__
+from helix_desktop.config.itself import own_command
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.context.errors import HelixError
 
@@ -70,9 +71,8 @@ async def _resources() -> str:
 
 async def _window() -> str:
     """A window that really paints, tried in a process of its own, which a broken Qt aborts."""
-    itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, *itself, "self-check", PAINT_ONLY),
+        *(*own_command(), "self-check", PAINT_ONLY),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

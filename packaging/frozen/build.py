@@ -11,7 +11,7 @@ from pathlib import Path
 
 import build_identity
 from environment import SetupFailed, say
-from frozen import libraries, system_licences
+from frozen import children, libraries, system_licences
 from package_environment import install_app, package_environment
 from system_tools import all_files, run
 
@@ -20,9 +20,11 @@ NAME = "helix-desktop"
 
 
 def build(root: Path, words: Sequence[str]) -> int:
-    """Freeze the checkout and prove that the result runs."""
+    """Freeze the checkout and prove that the result runs, and that its children do not see its insides."""
     tree = freeze(root)
     run(tree / NAME, "--version")
+    if sys.platform.startswith("linux"):
+        children.verify(tree / NAME)
     size = sum(path.lstat().st_size for path in all_files(tree))
     sys.stdout.write(f"{tree.relative_to(root)}  {size / 1e6:.1f} MB\n")
     return 0
