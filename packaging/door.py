@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import qt_libraries
+from check.static import LOCK as STATIC_LOCK
+from doctor import examine
 from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
 from package import main as build_packages
 from package_environment import LOCK as PACKAGE_LOCK
@@ -22,7 +23,6 @@ from peers import Peers, lock_node
 ROOT = Path(__file__).resolve().parent.parent
 HERE = Environment(ROOT)
 PEERS = Path("tests", "peers")
-STATIC_LOCK = Path("packaging", "requirements-static.txt")
 
 CHECKS = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
@@ -100,21 +100,8 @@ def package(arguments: Sequence[str]) -> int:
 
 
 def doctor(arguments: Sequence[str]) -> int:
-    """Say what is there and what is missing, and change nothing."""
-    display = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
-    free = shutil.disk_usage(ROOT).free / 1e9
-    found = [
-        (True, "python", sys.version.split()[0]),
-        (True, "display", display or "none: the app runs offscreen"),
-        (free > 1, "disk", f"{free:.1f} GB free (set-up takes about 1)"),
-    ]
-    for need in LOCKS:
-        lacking = qt_libraries.missing_packages(need, os.environ)
-        found.append((not lacking, f"libraries to {need}", " ".join(lacking) or "all there"))
-        found.append((HERE.holds(need), f"lock to {need}", f"{LOCKS[need]}, installed by ./helix {need}"))
-    for good, what, detail in found:
-        sys.stdout.write(f"{'ok     ' if good else 'MISSING'}  {what:<18} {detail}\n")
-    return 0 if all(good for good, _, _ in found) else 1
+    """Say what is there and what is missing, with one line to copy, and change nothing."""
+    return examine(HERE, os.environ)
 
 
 def lock(arguments: Sequence[str]) -> int:
@@ -132,11 +119,11 @@ def lock(arguments: Sequence[str]) -> int:
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
             _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
-        static = ["--group", "pyproject.toml:static", "-o", str(STATIC_LOCK)]
-        _must(str(tool.python), *resolve, *arguments, *static)
         # What is shipped is what was tested: the same versions.
         package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
         _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)
+        static = ["--group", "pyproject.toml:static", "-o", str(STATIC_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, *static)
         peers = ["--group", "pyproject.toml:peers", "-o", str(PEERS_LOCK)]
         _must(str(tool.python), *resolve, *arguments, *peers)
     lock_node(ROOT)
@@ -188,12 +175,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _set_up(need: str, *, libraries: str | None) -> None:
-    lacking = qt_libraries.missing_packages(libraries, os.environ) if libraries else []
+    lacking = qt_libraries.missing(libraries, os.environ) if libraries else []
     if HERE.holds(need) and not lacking:
         return
+    binding = [] if HERE.holds(need) else qt_libraries.missing_binding(str(Path(sys.executable).resolve()))
     with HERE.alone():
-        if libraries:
-            qt_libraries.ensure(libraries, os.environ)
+        if libraries or binding:
+            qt_libraries.ensure(libraries, os.environ, also=binding)
         HERE.ensure(need)
 
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import leveldb
+
 # What a command needs, and the lock that holds it. The second holds all of the first.
 LOCKS = {"run": "requirements.txt", "test": "requirements-dev.txt"}
 
@@ -93,7 +95,7 @@ class Environment:
             )
 
     def _works(self) -> bool:
-        probe = "import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))"
+        probe = "import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))"
         if not self.python.exists():
             return False
         return call(str(self.python), "-c", probe) == 0
@@ -112,6 +114,7 @@ class Environment:
             "--disable-pip-version-check",
             "--no-input",
         )
+        lock, binding = self._lock(need)
         # Whole lock, only wheels, every hash checked: nothing is built and nothing unnamed comes in.
         exact = (
             "--require-hashes",
@@ -119,12 +122,26 @@ class Environment:
             ":all:",
             "--no-deps",
             "-r",
-            str(self.root / self.locks[need]),
+            str(lock),
         )
         if call(*pip, *exact):
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
+        leveldb.link(binding, self.root / self.place)
         self.mark(need)
         say(f"installed in {time.monotonic() - start:.0f} s")
+
+    def _lock(self, need: str) -> tuple[Path, tuple[Path, ...]]:
+        """Give the lock to install from, and what of the system is linked beside it. Raises SetupFailed."""
+        whole = self.root / self.locks[need]
+        if leveldb.has_wheel(str(self.python)):
+            return whole, ()
+        try:
+            binding = leveldb.of_system(self.base)
+        except leveldb.NotThere as error:
+            raise SetupFailed(f"{error}. Install {leveldb.PACKAGES['apt']}, or Python 3.12.") from None
+        lock = self.root / self.place / "lock.txt"
+        lock.write_text(leveldb.without_binding(whole.read_text(encoding="utf-8")), encoding="utf-8")
+        return lock, binding
 
 
 def call(*command: str) -> int:

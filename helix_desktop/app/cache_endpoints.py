@@ -12,8 +12,8 @@ from pathlib import Path
 from helix_desktop import __version__
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.app.cache_sharing import SharedCache
+from helix_desktop.app.itself import itself
 from helix_desktop.app.on_demand import AnyStore, OnDemand
-from helix_desktop.config.itself import own_command
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.context.errors import HelixError
@@ -42,7 +42,7 @@ class CacheEndpoints:
         """What another program runs to have a workspace's cache served through its pipes."""
         usual = DataDir.locate(None, {}).root == self._root
         place = () if usual else ("--data-dir", str(self._root))
-        return (*own_command(), "mcp", *place, "--workspace", self._registry.get(identity).path)
+        return itself("mcp", *place, "--workspace", self._registry.get(identity).path)
 
     async def begin(self, identity: str) -> None:
         """Start the endpoint of a workspace that has it switched on."""

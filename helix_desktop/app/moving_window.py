@@ -13,11 +13,11 @@ import qasync
 from PySide6.QtCore import QProcess, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
 
+from helix_desktop.app.itself import itself
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.moving import carry
 from helix_desktop.app.refusal import tell
 from helix_desktop.app.window import name_application
-from helix_desktop.config.itself import own_command
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui import fonts
@@ -113,6 +113,6 @@ async def move_shown(data: DataDir, target: Path, remove_old: bool) -> Path:
 
 def open_again(*words: str) -> bool:
     """Start Helix Desktop anew with these words, on its own; whether that worked."""
-    program, *first = own_command()
-    started = QProcess.startDetached(program, [*first, *words])
+    program, *arguments = itself(*words)
+    started = QProcess.startDetached(program, arguments)
     return bool(started[0] if isinstance(started, tuple) else started)

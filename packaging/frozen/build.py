@@ -44,7 +44,7 @@ def freeze(root: Path) -> Path:
         *(environment.python, "-P", "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"),
         *("--distpath", place, "--workpath", place / "work", root / "packaging" / "frozen" / "helix.spec"),
         folder=environment.python.parent,
-        extra=_settings(root, environment.python, origins),
+        extra=_settings(root, origins),
     )
     (place / "freezing.log").write_text(log, encoding="utf-8")
     python = run(environment.python, "-c", "import platform; print(platform.python_version())").strip()
@@ -74,21 +74,15 @@ def _stamp(root: Path) -> str:
     return f"{commit} {build_identity.epoch(root)} {run_of}"
 
 
-def _settings(root: Path, python: Path, origins: Path) -> dict[str, str]:
+def _settings(root: Path, origins: Path) -> dict[str, str]:
     """What PyInstaller and our spec are told by the environment."""
-    settings = {
+    return {
         "PYTHONHASHSEED": "0",
         "SOURCE_DATE_EPOCH": str(build_identity.epoch(root)),
         # Every package is compressed as a whole, better than modules one by one; a start has less to unpack.
         "PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0",
         "HELIX_ORIGINS": str(origins),
     }
-    if sys.platform == "darwin":
-        icon = origins.with_name("helix.icns")
-        search = {"PYTHONPATH": str(root / "packaging")}
-        run(python, "-m", "macos.icns", root / "resources" / "icons" / "helix.svg", icon, extra=search)
-        settings["HELIX_ICON"] = str(icon)
-    return settings
 
 
 def copy_for(root: Path, tree: Path, place: Path, target: str) -> None:
