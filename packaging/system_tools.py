@@ -13,7 +13,7 @@ from qt_libraries import install
 # Program -> Debian package.
 DEBIAN = {
     "appstreamcli": "appstream",
-    "cc": "gcc",
+    "cpio": "cpio",
     "desktop-file-validate": "desktop-file-utils",
     "dpkg-deb": "dpkg",
     "flatpak-builder": "flatpak-builder",
@@ -24,6 +24,7 @@ DEBIAN = {
     "readelf": "binutils",
     "rpm": "rpm",
     "rpmbuild": "rpm",
+    "unsquashfs": "squashfs-tools",
     "xmllint": "libxml2-utils",
 }
 
