@@ -14,7 +14,7 @@ from linux import share
 
 
 def stage(root: Path, place: Path, target: str) -> Needs:
-    """Fill `place` anew for a target, looked over; gives what the app asks of the system. Raises SetupFailed."""
+    """Fill `place` anew for a target, looked over; gives what it asks of the system. Raises SetupFailed."""
     tree = frozen_tree(root)
     found = verified(tree)
     shutil.rmtree(place, ignore_errors=True)
