@@ -20,6 +20,7 @@ DEBIAN = {
     "lintian": "lintian",
     "man": "man-db",
     "mksquashfs": "squashfs-tools",
+    "objdump": "binutils",
     "readelf": "binutils",
     "rpm": "rpm",
     "rpmbuild": "rpm",
