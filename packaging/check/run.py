@@ -10,7 +10,7 @@ from pathlib import Path
 
 from environment import SetupFailed, say
 
-from check import namespace, on_bare
+from check import installed, namespace, on_bare
 from check.chroot import SUITES, Rooms
 from check.table import Table
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / "dist" / "check"
 
 Steps = Callable[[Rooms, str, Table], None]
-KINDS: dict[str, Steps] = {"door": on_bare.steps}
+KINDS: dict[str, Steps] = {"door": on_bare.steps, "deb": installed.steps}
 WHOLE = "--whole"
 
 
