@@ -1,4 +1,4 @@
-"""Proves the system's keychain by `self-check --keyring`: a key is stored, read back and deleted."""
+"""Proves the keychain: a key is stored, read back and deleted, the way the app does it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROBE = "helix-desktop-self-check"
 
 
 async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
-    """Say where a key was kept and deleted again. Raises HelixError when it does less than all."""
+    """Where a key was kept and deleted again. Raises HelixError when the keychain does not do all of it."""
     value = f"probe-{os.getpid()}-{secrets.token_hex(8)}"
     # Each knows nothing but what is kept when it asks.
     giver, reader, looker = (Secrets({}, find) for _ in range(3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.app.key_trial import try_keychain
+from helix_desktop.app.checks.keychain import try_keychain
 from helix_desktop.config.keychain import Keychain, KeychainUnusable
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.context.errors import HelixError
