@@ -41,7 +41,7 @@ def steps(room: Room, table: Table) -> None:
         room.install("dbus", "gnome-keyring")
         line = f"dbus-run-session -- sh -c '{_UNLOCK}; helix-desktop self-check --keyring'"
         done = room.run(line, user=PERSON, limit=120).must()
-        said = re.search(r"^ok +keychain +(.*)$", done.output, re.MULTILINE)
+        said = re.search(r"^ok +keys +(.*)$", done.output, re.MULTILINE)
         if not said:
             raise Wrong(done.output[-600:])
         kept = list((room.home(PERSON) / ".local/share/keyrings").glob("*.keyring"))

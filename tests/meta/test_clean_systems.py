@@ -7,6 +7,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import qt_libraries
 from check import host, namespace
 from check.chroot import Done, Room, discard, mounted_below
 from check.host import Source
@@ -16,6 +17,7 @@ from check.on_bare import _one_line
 from check.run import check
 from check.table import Table, Wrong
 from check.used import strays
+from environment import SetupFailed
 
 FIELDS = """\
 # the usual one
@@ -132,9 +134,12 @@ def test_without_rights_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(namespace, "DEBIANS_KEYS", Path("/"))
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert namespace.hindrance() == "building a system to check in needs root. Call this again with sudo."
+    with pytest.raises(SetupFailed, match=r"needs root\. Call this again with sudo\.$"):
+        namespace.prepare()
     monkeypatch.setattr("shutil.which", lambda name: None if name == "debootstrap" else f"/usr/bin/{name}")
-    assert namespace.hindrance().endswith("install:  sudo apt-get install -y debootstrap")
+    monkeypatch.setattr(qt_libraries, "os_release", lambda: {"ID": "debian"})
+    with pytest.raises(SetupFailed, match=r"sudo apt-get install -y --no-install-recommends debootstrap$"):
+        namespace.prepare()
 
 
 def test_an_unknown_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
