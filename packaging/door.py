@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import qt_libraries
+from doctor import examine
 from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
+from package import main as build_packages
+from package_environment import LOCK as PACKAGE_LOCK
 from peers import LOCK as PEERS_LOCK
 from peers import Peers, lock_node
 
@@ -91,22 +93,14 @@ def screenshots(arguments: Sequence[str]) -> int:
     _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
 
 
+def package(arguments: Sequence[str]) -> int:
+    """Build installers: frozen, deb, rpm, appimage, flatpak, windows, licences, sbom, all, check."""
+    return build_packages(ROOT, arguments)
+
+
 def doctor(arguments: Sequence[str]) -> int:
-    """Say what is there and what is missing, and change nothing."""
-    display = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
-    free = shutil.disk_usage(ROOT).free / 1e9
-    found = [
-        (True, "python", sys.version.split()[0]),
-        (True, "display", display or "none: the app runs offscreen"),
-        (free > 1, "disk", f"{free:.1f} GB free (set-up takes about 1)"),
-    ]
-    for need in LOCKS:
-        lacking = qt_libraries.missing_packages(need, os.environ)
-        found.append((not lacking, f"libraries to {need}", " ".join(lacking) or "all there"))
-        found.append((HERE.holds(need), f"lock to {need}", f"{LOCKS[need]}, installed by ./helix {need}"))
-    for good, what, detail in found:
-        sys.stdout.write(f"{'ok     ' if good else 'MISSING'}  {what:<18} {detail}\n")
-    return 0 if all(good for good, _, _ in found) else 1
+    """Say what is there and what is missing, with one line to copy, and change nothing."""
+    return examine(HERE, os.environ)
 
 
 def lock(arguments: Sequence[str]) -> int:
@@ -124,6 +118,9 @@ def lock(arguments: Sequence[str]) -> int:
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
             _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
+        # What is shipped is what was tested: the same versions.
+        package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)
         peers = ["--group", "pyproject.toml:peers", "-o", str(PEERS_LOCK)]
         _must(str(tool.python), *resolve, *arguments, *peers)
     lock_node(ROOT)
@@ -147,6 +144,7 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     "torture": torture,
     "screenshots": screenshots,
+    "package": package,
     "doctor": doctor,
     "lock": lock,
     "help": show_help,
@@ -174,12 +172,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _set_up(need: str, *, libraries: str | None) -> None:
-    lacking = qt_libraries.missing_packages(libraries, os.environ) if libraries else []
+    lacking = qt_libraries.missing(libraries, os.environ) if libraries else []
     if HERE.holds(need) and not lacking:
         return
+    binding = [] if HERE.holds(need) else qt_libraries.missing_binding(str(Path(sys.executable).resolve()))
     with HERE.alone():
-        if libraries:
-            qt_libraries.ensure(libraries, os.environ)
+        if libraries or binding:
+            qt_libraries.ensure(libraries, os.environ, also=binding)
         HERE.ensure(need)
 
 

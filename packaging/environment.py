@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import leveldb
 
 # What a command needs, and the lock that holds it. The second holds all of the first.
 LOCKS = {"run": "requirements.txt", "test": "requirements-dev.txt"}
@@ -23,17 +25,23 @@ class SetupFailed(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """The virtual environment in `.venv` of a checkout."""
+    """A virtual environment of a checkout: `.venv`, unless another place, with other locks, is named.
+
+    `base` is the Python it is made with: the one that runs this, unless another is named.
+    """
 
     root: Path
+    place: str = ".venv"
+    locks: Mapping[str, str] = field(default_factory=lambda: LOCKS)
+    base: str = field(default_factory=lambda: str(Path(sys.executable).resolve()))
 
     @property
     def python(self) -> Path:
         """Its interpreter."""
-        return self.root / ".venv" / "bin" / "python"
+        return self.root / self.place / "bin" / "python"
 
     def ensure(self, need: str) -> None:
-        """Make it hold what `need` ("run" or "test") needs; does nothing when it already does.
+        """Make it hold what `need` (one of its locks) needs; does nothing when it already does.
 
         Call it under `alone`. Raises SetupFailed.
         """
@@ -43,7 +51,8 @@ class Environment:
 
     def holds(self, need: str) -> bool:
         """Tell whether what `need` needs is installed, as the lock says today."""
-        return self.python.exists() and any(self._is_stamped(have) for have in ("test", need))
+        having = {"test", need} & set(self.locks)
+        return self.python.exists() and any(self._is_stamped(have) for have in having)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -66,36 +75,35 @@ class Environment:
         return stamp.is_file() and stamp.read_text(encoding="utf-8") == self._wanted(need)
 
     def _stamp(self, need: str) -> Path:
-        return self.root / ".venv" / f"helix-{need}.stamp"
+        return self.root / self.place / f"helix-{need}.stamp"
 
     def _wanted(self, need: str) -> str:
         digest = hashlib.sha256()
-        for name in ("pyproject.toml", LOCKS[need]):
+        for name in ("pyproject.toml", self.locks[need]):
             digest.update((self.root / name).read_bytes())
         return digest.hexdigest()
 
     def _make(self) -> None:
         if self._works():
             return
-        say(f"creating .venv with Python {sys.version.split()[0]}")
+        say(f"creating {self.place} with {self.base}")
         # Resolved: this may be running on the very environment that is cleared. Cleared: what is left of an
         # interrupted or moved environment is worth nothing.
-        base = str(Path(sys.executable).resolve())
-        if call(base, "-m", "venv", "--clear", str(self.root / ".venv")):
+        if call(self.base, "-m", "venv", "--clear", str(self.root / self.place)):
             raise SetupFailed(
-                "could not create .venv (see above). Free some disk space, or check the rights."
+                f"could not create {self.place} (see above). Free some disk space, or check the rights."
             )
 
     def _works(self) -> bool:
-        probe = "import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))"
+        probe = "import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))"
         if not self.python.exists():
             return False
         return call(str(self.python), "-c", probe) == 0
 
     def _install(self, need: str) -> None:
-        for stamp in map(self._stamp, LOCKS):
+        for stamp in map(self._stamp, self.locks):
             stamp.unlink(missing_ok=True)
-        say(f"installing from {LOCKS[need]} (a few minutes the first time)")
+        say(f"installing from {self.locks[need]} (a few minutes the first time)")
         start = time.monotonic()
         pip = (
             str(self.python),
@@ -106,6 +114,7 @@ class Environment:
             "--disable-pip-version-check",
             "--no-input",
         )
+        lock, binding = self._lock(need)
         # Whole lock, only wheels, every hash checked: nothing is built and nothing unnamed comes in.
         exact = (
             "--require-hashes",
@@ -113,12 +122,26 @@ class Environment:
             ":all:",
             "--no-deps",
             "-r",
-            str(self.root / LOCKS[need]),
+            str(lock),
         )
         if call(*pip, *exact):
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
+        leveldb.link(binding, self.root / self.place)
         self.mark(need)
         say(f"installed in {time.monotonic() - start:.0f} s")
+
+    def _lock(self, need: str) -> tuple[Path, tuple[Path, ...]]:
+        """Give the lock to install from, and what of the system is linked beside it. Raises SetupFailed."""
+        whole = self.root / self.locks[need]
+        if leveldb.has_wheel(str(self.python)):
+            return whole, ()
+        try:
+            binding = leveldb.of_system(self.base)
+        except leveldb.NotThere as error:
+            raise SetupFailed(f"{error}. Install {leveldb.PACKAGES['apt']}, or Python 3.12.") from None
+        lock = self.root / self.place / "lock.txt"
+        lock.write_text(leveldb.without_binding(whole.read_text(encoding="utf-8")), encoding="utf-8")
+        return lock, binding
 
 
 def call(*command: str) -> int:

@@ -1,4 +1,4 @@
-"""The system libraries that Qt's wheel does not carry: missed by loading, installed with apt if root."""
+"""What the app and its tests take from the system: missed by loading, installed with apt if root."""
 
 from __future__ import annotations
 
@@ -7,75 +7,95 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+import leveldb
+from distribution import Piece, described, install_line, known_pythons, os_release, pieces, unique
 from environment import SetupFailed, say
 
-# Shared library -> Debian package. Measured on a bare Debian 12 with PySide6-Essentials 6.11.
-OFFSCREEN = {
-    "libGL.so.1": "libgl1",
-    "libEGL.so.1": "libegl1",
-    "libxkbcommon.so.0": "libxkbcommon0",
-    "libfontconfig.so.1": "libfontconfig1",
-    "libfreetype.so.6": "libfreetype6",
-    "libglib-2.0.so.0": "libglib2.0-0",
-    "libdbus-1.so.3": "libdbus-1-3",
-    "libX11.so.6": "libx11-6",
-}
-X11 = {
-    "libxcb-cursor.so.0": "libxcb-cursor0",
-    "libxcb-icccm.so.4": "libxcb-icccm4",
-    "libxcb-keysyms.so.1": "libxcb-keysyms1",
-    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
-    "libxcb-shape.so.0": "libxcb-shape0",
-    "libxcb-randr.so.0": "libxcb-randr0",
-    "libxcb-render-util.so.0": "libxcb-render-util0",
-    "libxcb-image.so.0": "libxcb-image0",
-    "libxcb-xkb.so.1": "libxcb-xkb1",
-    "libX11-xcb.so.1": "libx11-xcb1",
-}
-WAYLAND = {
-    "libwayland-client.so.0": "libwayland-client0",
-    "libwayland-cursor.so.0": "libwayland-cursor0",
-    "libwayland-egl.so.1": "libwayland-egl1",
-}
 
-
-def missing_packages(need: str, environ: Mapping[str, str]) -> list[str]:
-    """List the Debian packages that `need` ("run" or "test") lacks; "run" depends on the display."""
-    if not sys.platform.startswith("linux"):
+def missing(need: str | None, environ: Mapping[str, str]) -> list[Piece]:
+    """List what `need` ("run", "test" or nothing) lacks; "run" depends on the display."""
+    if need is None or not sys.platform.startswith("linux"):
         return []
-    wanted = dict(OFFSCREEN)
-    if need == "test" or environ.get("DISPLAY"):
-        wanted |= X11
+    when = {"offscreen"}
+    if need == "test":
+        when |= {"x11", "test"}
+    if environ.get("DISPLAY"):
+        when.add("x11")
     if environ.get("WAYLAND_DISPLAY"):
-        wanted |= WAYLAND
-    lacking = [package for library, package in wanted.items() if not _loads(library)]
-    if need == "test" and not shutil.which("Xvfb"):
-        lacking.append("xvfb")
-    return lacking
+        when.add("wayland")
+    return [piece for piece in pieces() if piece.when in when and not _is_there(piece.name)]
 
 
-def ensure(need: str, environ: Mapping[str, str]) -> None:
-    """Have every library that `need` needs: as root install what lacks, else say the exact command.
+def missing_packages(need: str | None, environ: Mapping[str, str]) -> list[str]:
+    """List the packages that `need` lacks, as this system calls them."""
+    manager, _ = known_pythons(os_release())
+    return unique(piece.package(manager) for piece in missing(need, environ))
+
+
+def missing_binding(python: str) -> list[str]:
+    """Name the package of LevelDB's binding where this Python has to take the system's, and it is not there.
+
+    Raises SetupFailed where no package of the system can be it.
+    """
+    if leveldb.has_wheel(python):
+        return []
+    try:
+        leveldb.of_system(python)
+    except leveldb.NotThere as error:
+        release = os_release()
+        package = leveldb.PACKAGES.get(known_pythons(release)[0])
+        if not package or not Path(python).is_relative_to("/usr/bin"):
+            raise SetupFailed(f"{error}, and PyPI has no wheel of it. {python_line(release)}") from None
+        return [package]
+    return []
+
+
+def python_line(release: Mapping[str, str]) -> str:
+    """Say in one line how this system gets a Python for which every library has a wheel."""
+    manager, packages = known_pythons(release)
+    line = install_line(manager, packages)
+    if manager == "pacman":
+        line += " && uv python install 3.12"
+    if not line or "python3" in packages:
+        return "Install Python 3.12 beside it, with uv (`uv python install 3.12`) or pyenv."
+    return f"{described(release)} has a Python that fits:  {line}"
+
+
+def ensure(need: str | None, environ: Mapping[str, str], *, also: Sequence[str] = ()) -> None:
+    """Have everything that `need` needs, and packages besides: as root with apt, else say the exact command.
 
     Call it under `Environment.alone`. Raises SetupFailed.
     """
-    lacking = missing_packages(need, environ)
+    lacking = [*also, *missing_packages(need, environ)]
     if not lacking:
         return
-    command = f"apt-get install -y --no-install-recommends {' '.join(lacking)}"
-    if not shutil.which("apt-get"):
-        raise SetupFailed(f"Qt needs system libraries; Debian calls them {' '.join(lacking)}. Install yours.")
-    if os.geteuid() != 0:
-        raise SetupFailed(f"Qt needs system libraries. Install them, then call this again:  sudo {command}")
-    say(f"installing system libraries for Qt: {' '.join(lacking)}")
+    install(lacking, "packages of the system are missing", known_pythons(os_release())[0])
+    if still := missing_packages(need, environ):
+        raise SetupFailed(f"installed, but still not loading: {' '.join(still)}. See apt's output above.")
+
+
+def install(packages: Sequence[str], why: str, manager: str = "apt") -> None:
+    """Install packages, by the names of `manager`, with apt if root; else say in one exact line how.
+
+    Raises SetupFailed.
+    """
+    command = install_line(manager, packages, sudo=False)
+    if not command or manager != known_pythons(os_release())[0]:
+        raise SetupFailed(f"{why}; Debian calls them {' '.join(packages)}. Install yours.")
+    if manager != "apt" or not shutil.which("apt-get") or os.geteuid() != 0:
+        raise SetupFailed(f"{why}. Install them, then call this again:  sudo {command}")
+    say(f"installing with apt: {' '.join(packages)}")
     # Without the network the lists from before may do: only the second one has to succeed.
     _apt("apt-get update")
     if told := _apt(command):
         raise SetupFailed(f"`{command}` failed:\n{told}\nRun it by hand, then call this again.")
-    if still := missing_packages(need, environ):
-        raise SetupFailed(f"installed, but still not loading: {' '.join(still)}. See apt's output above.")
+
+
+def _is_there(name: str) -> bool:
+    return _loads(name) if name.startswith("lib") else bool(shutil.which(name))
 
 
 def _loads(library: str) -> bool:

@@ -8,9 +8,10 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 
-from helix_desktop.context.archive import Exported, Imported, Progress, silent
+from helix_desktop.context.archive import Exported, Imported, Inside, Progress, silent
 from helix_desktop.context.errors import ArchiveNotWritten
 from helix_desktop.store.archive.form import file_name
+from helix_desktop.store.archive.reading import look_into
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -35,6 +36,10 @@ class Carrier:
         record = self._registry.get(identity)
         async with self._lend(identity) as store:
             return await store.export_to(path, record.name, progress)
+
+    async def look(self, path: Path) -> Inside:
+        """What a file says of itself. Raises ArchiveUnusable."""
+        return await asyncio.to_thread(look_into, path)
 
     async def take_in(self, identity: str, path: Path, progress: Progress = silent) -> Imported:
         """Merge a file into a workspace. Raises ArchiveUnusable, StoreError, WorkspaceMissing."""

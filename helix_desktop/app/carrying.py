@@ -13,10 +13,9 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.headless import FAILED, at_desk, in_room
 from helix_desktop.app.voice import Telling, err, out
-from helix_desktop.context.archive import Exported, exported_text, imported_text
+from helix_desktop.context.archive import SUFFIX, Exported, exported_text, imported_text
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import HelixError, InputUnusable
-from helix_desktop.store.archive.form import SUFFIX
 
 
 def export(given: argparse.Namespace) -> int:

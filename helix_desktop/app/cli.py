@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from helix_desktop import __version__
 from helix_desktop.app.find_grammar import add_find_verbs
 from helix_desktop.app.keep_grammar import add_keep_verbs
+from helix_desktop.app.targets import OPEN, target, with_command
 from helix_desktop.context.errors import (
     ArchiveUnusable,
     DataDirUnusable,
@@ -49,6 +49,17 @@ _GIVEN = (
 """What is wrong with what was given, on the command line or in a file that a person wrote."""
 
 log = logging.getLogger(__name__)
+
+
+class _Version(argparse.Action):
+    """Says which build this is; reads that only when it is asked."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Exit with 0. Raises HelixError."""
+        from helix_desktop.config.build import this_build
+
+        sys.stdout.write(f"{this_build().text}\n")
+        parser.exit()
 
 
 class _Parser(argparse.ArgumentParser):
@@ -124,6 +135,11 @@ def _share(text: str) -> float:
 
 def parser() -> argparse.ArgumentParser:
     """The grammar of the command line."""
+    return _grammar()[0]
+
+
+def _grammar() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Parser]]:
+    """The grammar, and its commands."""
     common = _Parser(add_help=False)
     common.add_argument(
         "--data-dir",
@@ -133,12 +149,18 @@ def parser() -> argparse.ArgumentParser:
         help="where Helix Desktop keeps its data",
     )
     root = _Parser(
-        prog="helix-desktop", description="An agent's context, managed and in sight.", parents=[common]
+        prog="helix-desktop",
+        description="An agent's context, managed and in sight. Instead of a command, TARGET is an exported "
+        "workspace (FILE.helix) or a link (helix:…), shown in the window.",
+        parents=[common],
     )
-    root.add_argument("--version", action="version", version=f"Helix Desktop {__version__}")
+    root.add_argument("--version", action=_Version, nargs=0, help="say which build this is")
     root.add_argument("--workspace", type=_folder, metavar="PATH", help="open this folder in the window")
     root.add_argument("--demo", action="store_true", help="open the guided sample in the window")
-    commands = root.add_subparsers(dest="command", metavar="COMMAND")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
+    # Without a help text it is not listed.
+    opening = commands.add_parser(OPEN, parents=[common], prog="helix-desktop")
+    opening.add_argument("target", type=target, metavar="TARGET")
     _add_run(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)
@@ -146,6 +168,9 @@ def parser() -> argparse.ArgumentParser:
     _add_move(commands, common)
     _add_replay(commands, common)
     _add_mcp(commands, common)
+    terms = commands.add_parser("licences", parents=[common], help="what is shipped, and under which terms")
+    terms.add_argument("--texts", action="store_true", help="with the texts in full")
+    terms.add_argument("--json", action="store_true", help="one JSON document")
     checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
     checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
     for name, text in (
@@ -154,7 +179,7 @@ def parser() -> argparse.ArgumentParser:
     ):
         made = commands.add_parser(name, parents=[common], help=text)
         made.add_argument("--out", type=_folder, required=True, metavar="DIR", help="where the pictures go")
-    return root
+    return root, commands
 
 
 def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
@@ -310,7 +335,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not all(_is_text(word) for word in words):
             raise InputUnusable("An argument is no UTF-8 text.", fix="Give names and texts as UTF-8.")
-        given = parser().parse_args(words)
+        grammar, commands = _grammar()
+        given = grammar.parse_args(with_command(words, commands.choices))
         code = _command(given)(given)
         sys.stdout.flush()
     except HelixError as error:
@@ -382,15 +408,23 @@ def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
             return _beside_the_window(given.command)
         case "move-data":
             return _moved(given.window)
-        case "self-check":
-            from helix_desktop.app.self_check import self_check
-
-            return self_check
+        case "self-check" | "licences":
+            return _on_itself(given.command)
         case "demo" | "screenshots":
             return _pictured(given.command)
     from helix_desktop.app.main import show_window
 
     return show_window
+
+
+def _on_itself(command: str) -> Callable[[argparse.Namespace], int]:
+    if command == "licences":
+        from helix_desktop.app.licensing import licences
+
+        return licences
+    from helix_desktop.app.self_check import self_check
+
+    return self_check
 
 
 def _on_workspaces(command: str) -> Callable[[argparse.Namespace], int]:

@@ -19,6 +19,7 @@ from helix_desktop.app.forgetting import Everywhere
 from helix_desktop.app.key_state import KeyState
 from helix_desktop.app.mcp_servers import McpServers
 from helix_desktop.app.models import DEMO_PAUSE_S, Models
+from helix_desktop.app.origin import Origin
 from helix_desktop.app.samples import SAMPLES, add_sample
 from helix_desktop.app.tooling import Tooling
 from helix_desktop.config.paths import DataDir, resources_dir
@@ -76,6 +77,7 @@ class Desk:
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self.origin = Origin()
         self.carrier = Carrier(self.registry, self.lend, now_ms)
 
     async def save_settings(self, settings: Settings) -> None:

@@ -10,7 +10,9 @@ import sys
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.app.early_openings import EarlyOpenings
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
+from helix_desktop.app.targets import wish
 from helix_desktop.app.window import Frame, build_frame, name_application
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import DataDirUnusable
@@ -21,9 +23,12 @@ TRACE_FILE = "window.open"  # there while a window has the data directory, and a
 
 def show_window(given: argparse.Namespace) -> int:
     """Run the window until it is closed; a second start shows the first window instead."""
+    wanted = wish(given)
     gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
     app = QApplication(sys.argv[:1])
     name_application(app)
+    # Only macOS names files by events; elsewhere they stand on the command line.
+    early = EarlyOpenings(app) if sys.platform == "darwin" else None
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     try:
         data.ensure()
@@ -31,18 +36,17 @@ def show_window(given: argparse.Namespace) -> int:
         from helix_desktop.app.refusal import refuse
 
         return refuse(app, error)
-    wish = None if given.demo else str(given.workspace.absolute()) if given.workspace else ""
     trace = data.root / TRACE_FILE
     if trace.exists():
-        from helix_desktop.app.single_instance import SAMPLE_WISH, SingleInstance
+        from helix_desktop.app.single_instance import SingleInstance
 
-        if SingleInstance(data.root).tell(SAMPLE_WISH if wish is None else wish):
+        if SingleInstance(data.root).tell(wanted):
             return 0
     frame = build_frame(app, LayoutFile(data.root / LAYOUT_FILE))
     _paint(frame)
     from helix_desktop.app.running import run
 
-    return run(app, frame, data, trace, wish)
+    return run(app, frame, data, trace, wanted, early)
 
 
 def _paint(frame: Frame) -> None:

@@ -9,31 +9,40 @@ from pathlib import Path
 from typing import NamedTuple
 
 import qasync
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.crash import close_logs, open_logs
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.early_openings import EarlyOpenings
 from helix_desktop.app.front import Front, front_of
 from helix_desktop.app.garbage import MainThreadGarbage
+from helix_desktop.app.knocking import FileOpenings, bring_forward, fulfil
 from helix_desktop.app.models import DEMO_PAUSE_S
 from helix_desktop.app.moving_window import open_again
 from helix_desktop.app.screens import build_screens
-from helix_desktop.app.single_instance import SAMPLE_WISH, SingleInstance
+from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.window import Frame
 from helix_desktop.config.paths import DataDir
+from helix_desktop.ui.opening import Opening
 from helix_desktop.ui.settings.presenter import SettingsPresenter
 from helix_desktop.ui.shell import Shell
 
 
-def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str | None) -> int:
+def run(
+    app: QApplication,
+    frame: Frame,
+    data: DataDir,
+    trace: Path,
+    wish: str,
+    early: EarlyOpenings | None = None,
+) -> int:
     """Run a window that is on screen until it is closed; the exit code.
 
-    `trace` marks the data directory as taken while the window is open. `wish` is a folder to open, empty for
-    the last one, None for the guided sample.
+    `trace` marks the data directory as taken while the window is open; `wish` is one of app.targets;
+    `early` holds what the system named besides.
     """
     instance = SingleInstance(data.root)
-    if instance.tell(SAMPLE_WISH if wish is None else wish):  # another start came first, by less than a frame
+    if instance.tell(wish):  # another start came first, by less than a frame
         frame.window.allow_close()
         return 0
     instance.claim()
@@ -41,7 +50,7 @@ def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str |
     stacks = open_logs(data.logs_dir)
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            afterwards = runner.run(_run(front_of(frame), data, instance, wish))
+            afterwards = runner.run(_run(app, front_of(frame), data, instance, wish, early))
     finally:
         close_logs(stacks)
         trace.unlink(missing_ok=True)
@@ -51,7 +60,14 @@ def run(app: QApplication, frame: Frame, data: DataDir, trace: Path, wish: str |
     return 0
 
 
-async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str | None) -> tuple[str, ...]:
+async def _run(
+    app: QApplication,
+    front: Front,
+    data: DataDir,
+    instance: SingleInstance,
+    wish: str,
+    early: EarlyOpenings | None,
+) -> tuple[str, ...]:
     """Run until the window is closed; the words of the start that is to come after it, if any."""
     afterwards: list[str] = []
 
@@ -64,10 +80,22 @@ async def _run(front: Front, data: DataDir, instance: SingleInstance, wish: str 
     front.window.closing.connect(stop.set)
     for name in ("SIGINT", "SIGTERM"):
         asyncio.get_running_loop().add_signal_handler(getattr(signal, name), stop.set)
-    desk, shell, settings = open_desk(data, front)
+    desk, shell, settings, opening = open_desk(data, front)
     settings.moving.agreed.connect(move)
-    instance.woken.connect(lambda text: _wake(front, shell, text))
-    front.intents.start(_begin(shell, wish), "begin")
+
+    def asked(text: str, fresh: bool = False) -> None:
+        front.intents.start(fulfil(text, shell, opening, fresh), "begin")
+
+    def wake(text: str) -> None:
+        bring_forward(front.window)
+        asked(text)
+
+    instance.woken.connect(wake)
+    openings = FileOpenings(app, wake, front.intents.tell)
+    named = early.hand_over() if early else []
+    asked(wish or openings.first(named), fresh=True)
+    for one in named:
+        openings.take(one)
     # It stops all threads for a moment: better now than at a key.
     front.intents.start(desk.counter.load(), "vocabulary")
     front.appearance.changed.connect(lambda _: front.intents.start(_keep_look(front), "keep look"))
@@ -83,6 +111,7 @@ class Opened(NamedTuple):
     desk: Desk
     shell: Shell
     settings: SettingsPresenter
+    opening: Opening
 
 
 def open_desk(data: DataDir, front: Front, pause_s: float = DEMO_PAUSE_S) -> Opened:
@@ -91,22 +120,7 @@ def open_desk(data: DataDir, front: Front, pause_s: float = DEMO_PAUSE_S) -> Ope
     shell = Shell(front.window, build_screens(front), front.intents, desk)
     MainThreadGarbage(front.window)
     settings = SettingsPresenter(front.window, shell, front.appearance, front.intents, desk)
-    return Opened(desk, shell, settings)
-
-
-async def _begin(shell: Shell, wish: str | None) -> None:
-    await shell.begin(Path(wish) if wish else None, sample=wish is None)
-
-
-def _wake(front: Front, shell: Shell, wish: str) -> None:
-    """Another start asked for this window."""
-    window = front.window
-    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
-    window.show()
-    window.raise_()
-    window.activateWindow()
-    if wish:
-        front.intents.start(_begin(shell, None if wish == SAMPLE_WISH else wish), "begin")
+    return Opened(desk, shell, settings, Opening(front.window, desk, shell))
 
 
 async def _keep_look(front: Front) -> None:

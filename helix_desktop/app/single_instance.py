@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import sys
 import time
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-SAMPLE_WISH = "sample:"
-"""What a second start asks for instead of a folder, to see the guided sample."""
 _WAIT_MS = 1_000
 _PATIENCE_S = 5.0  # for another start that has the directory and does not listen yet
 _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
+_TOKEN, _LONGEST_TOKEN = "XDG_ACTIVATION_TOKEN", 1_000
+_ANY_PROCESS = -1
+
+
+def _let_it_come_forward() -> None:
+    """Windows lets a process show its window in front only if the one in front allows it."""
+    if sys.platform == "win32":
+        import ctypes
+
+        ctypes.windll.user32.AllowSetForegroundWindow(_ANY_PROCESS)
 
 
 class SingleInstance(QObject):
     """Claims a data directory for this process, or tells the process that has it."""
 
     woken = Signal(str)
-    """Another start asked for the window; the workspace folder it named, or empty."""
+    """Another start asked for the window; its wish, see app.targets."""
 
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +62,9 @@ class SingleInstance(QObject):
         socket.connectToServer(self._name)
         if not socket.waitForConnected(_WAIT_MS):
             return False
-        socket.write((wish + "\n").encode())
+        _let_it_come_forward()
+        # Wayland shows a window in front only for who holds the token that this start was given.
+        socket.write(f"{wish}\n{os.environ.get(_TOKEN, '')}\n".encode())
         socket.waitForBytesWritten(_WAIT_MS)
         socket.waitForReadyRead(_WAIT_MS)
         return True
@@ -83,6 +95,9 @@ class SingleInstance(QObject):
     def _hear(self, socket: QLocalSocket) -> None:
         if socket.canReadLine():
             wish = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
+            token = bytes(socket.readLine(_LONGEST_TOKEN).data()).decode("ascii", "ignore").strip()
+            if token.isprintable() and token:
+                os.putenv(_TOKEN, token)  # where Qt looks for it, and forgets it
             socket.write(b"ok\n")
             socket.flush()
             self.woken.emit(wish)

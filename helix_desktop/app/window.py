@@ -28,7 +28,7 @@ def name_application(app: QApplication) -> None:
     """Say to the system who we are."""
     app.setApplicationName("Helix Desktop")
     app.setApplicationVersion(__version__)
-    app.setDesktopFileName("helix-desktop")
+    app.setDesktopFileName("org.helixdesktop.HelixDesktop")
     app.setWindowIcon(QIcon(str(resources_dir() / "icons" / "helix.svg")))
     app.setQuitOnLastWindowClosed(False)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.context.digest import count_text
 
+SUFFIX = ".helix"
 Progress = Callable[[int, int], None]
 """Bytes done and bytes in all; called on a thread that is not the event loop's."""
 
@@ -18,6 +19,16 @@ def silent(done: int, size: int) -> None:
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
+
+
+class Inside(msgspec.Struct, frozen=True):
+    """What a file says of itself before it is read: whose it is, and how much is to come."""
+
+    name: str
+    workspace: str
+    created: _Count
+    entries: _Count
+    sessions: _Count
 
 
 class End(msgspec.Struct, frozen=True):

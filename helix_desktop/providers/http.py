@@ -73,6 +73,7 @@ class HttpReply:
             async for chunk in chunks:
                 body += chunk
                 if len(body) >= longest:
+                    await self._response.aclose()  # here: left to the generators, another task would do it
                     break
         return bytes(body[:longest]).decode("utf-8", "replace")
 

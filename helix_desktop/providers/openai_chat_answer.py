@@ -65,7 +65,7 @@ class Assembly:
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return []
         choice = choices[0]
-        if choice.get("error") or choice.get("finish_reason") in _FAILED:
+        if choice.get("error") or str(choice.get("finish_reason")) in _FAILED:
             raise error_sent(choice.get("error") or choice)
         self._choices += 1
         self._usage = _usage(choice.get("usage")) or self._usage

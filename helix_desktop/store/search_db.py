@@ -46,10 +46,10 @@ class SearchDb:
         self.db = _connect(path)
         try:
             self._ensure()
+            self.has_words = self._ask("SELECT count(*) FROM sqlite_schema WHERE name = 'words'") > 0
         except BaseException:
             self.db.close()
             raise
-        self.has_words = self._ask("SELECT count(*) FROM sqlite_schema WHERE name = 'words'") > 0
 
     @property
     def sequence(self) -> int:
@@ -98,6 +98,15 @@ def remove(path: Path) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level="DEFERRED", cached_statements=256)
+    try:
+        _set_up(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _set_up(db: sqlite3.Connection) -> None:
     # A power cut may cost the newest transactions, never the file's order: the sequence tells.
     for pragma in (
         "journal_mode = WAL",
@@ -107,4 +116,3 @@ def _connect(path: Path) -> sqlite3.Connection:
         "temp_store = MEMORY",
     ):
         db.execute(f"PRAGMA {pragma}")
-    return db

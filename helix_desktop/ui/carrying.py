@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.context.archive import Exported, Progress, exported_text, imported_text
+from helix_desktop.context.archive import SUFFIX, Exported, Progress, exported_text, imported_text
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui import dialogs
 from helix_desktop.ui.dialogs import Choice
@@ -19,7 +19,6 @@ from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 
-SUFFIX = ".helix"
 _FILTER = f"Workspaces (*{SUFFIX});;All files (*)"
 _GROUP = "carrying"
 _DONE = "carried"
@@ -72,9 +71,15 @@ class Carrying(QObject):
 
     async def take_in(self, identity: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
-        carrier, name = self._desk.carrier, self._desk.registry.get(identity).name
+        name = self._desk.registry.get(identity).name
         path = await dialogs.pick_file(self._window, f"Import into {name}", _FILTER)
-        if path is None or not await self._may_close(identity):
+        if path is not None:
+            await self.merge(identity, path)
+
+    async def merge(self, identity: str, path: Path) -> None:
+        """Merge a file into the workspace, which is closed meanwhile. Raises HelixError."""
+        carrier = self._desk.carrier
+        if not await self._may_close(identity):
             return
         shown = identity == self._stage.active
         if identity in self._desk.rooms:

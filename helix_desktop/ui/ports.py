@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Protocol
 
 from helix_desktop.agent.room import Room
+from helix_desktop.config.build import Build
 from helix_desktop.config.catalogue import Catalogue
+from helix_desktop.config.licences import Part
 from helix_desktop.config.settings import Provider, Settings
-from helix_desktop.context.archive import Exported, Imported, Progress, silent
+from helix_desktop.context.archive import Exported, Imported, Inside, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.figures import Figures, Said
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.mcp_pasted import Draft
 from helix_desktop.context.mcp_report import ServerReport
+from helix_desktop.context.release import Release
 from helix_desktop.context.sharing import Sharing
 from helix_desktop.context.trial import Tick
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
@@ -113,6 +116,10 @@ class Carrier(Protocol):
 
     async def export(self, identity: str, path: Path, progress: Progress) -> Exported:
         """Write a workspace to a file. Raises HelixError."""
+        ...
+
+    async def look(self, path: Path) -> Inside:
+        """What a file says of itself. Raises HelixError."""
         ...
 
     async def take_in(self, identity: str, path: Path, progress: Progress) -> Imported:
@@ -232,6 +239,32 @@ class CacheEndpoints(Protocol):
         ...
 
 
+class Origin(Protocol):
+    """What runs here: the build, what it stands on, and its terms."""
+
+    @property
+    def build(self) -> Build:
+        """Which build it is."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the build's own word of itself; empty when nothing is."""
+        ...
+
+    async def facts(self) -> Sequence[tuple[str, str]]:
+        """What it stands on, by name and version."""
+        ...
+
+    async def parts(self) -> Sequence[Part]:
+        """What is shipped, with its terms. Raises HelixError."""
+        ...
+
+    async def newest(self) -> Release:
+        """Ask for the newest release; only when a person wants it. Raises HelixError, which says why not."""
+        ...
+
+
 class Desk(Protocol):
     """Workspaces, settings and models."""
 
@@ -243,6 +276,11 @@ class Desk(Protocol):
     @property
     def endpoints(self) -> CacheEndpoints:
         """What serves caches to other programs."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """What runs here."""
         ...
 
     @property

@@ -71,8 +71,8 @@ class Shell(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh sidebar"))
         self.roster = Roster(window, intents, desk, self)
-        self._carrying = Carrying(window, intents, desk, self)
-        self.backup = Backup(window, intents, desk, self._carrying)
+        self.carrying = Carrying(window, intents, desk, self)
+        self.backup = Backup(window, intents, desk, self.carrying)
         self.tidying = Tidying(window, screens.cache, intents, desk, self)
         self._connect()
 
@@ -143,7 +143,7 @@ class Shell(QObject):
         self._window.banners.remove(_CLOSED)
         record = self._desk.registry.get(identity)
         try:
-            room = await self._carrying.watch(
+            room = await self.carrying.watch(
                 f"{record.name} is damaged and is being mended",
                 lambda tell: self._desk.room(identity, reading, tell),
             )

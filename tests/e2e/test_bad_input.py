@@ -66,7 +66,19 @@ def turn(*words: str) -> tuple[str, ...]:
 
 
 UNUSABLE = [
-    (("nonsense",), "invalid choice: 'nonsense'"),
+    (("nonsense",), "'nonsense' is no command, no workspace file (.helix), no link (helix:)."),
+    (("",), "'' is no command"),
+    (("--data-dir", "d", "a\x1b[2Jb"), "'a\\u001b[2Jb' is no command"),
+    (("nowhere.helix",), "nowhere.helix is not a file."),
+    (("ws.helix",), "ws.helix is not a file."),
+    (("file:///nowhere/a%20b.helix",), "/nowhere/a b.helix is not a file."),
+    (("file://elsewhere/a.helix",), "is no file of this machine."),
+    (("file:///etc/passwd",), "Its name does not end in .helix."),
+    (("file:///a%0ab.helix",), "holds signs that cannot be seen."),
+    (("a\nb.helix",), "a\\u000ab.helix holds signs that cannot be seen."),
+    (("helix:open\x07",), "helix:open\\u0007 holds signs that cannot be seen."),
+    (("--demo", "helix:open"), "One thing can be opened at a time."),
+    (("--workspace", "ws", "helix:open"), "One thing can be opened at a time."),
     (("--nonsense",), "unrecognized arguments"),
     (("run",), "--workspace, --message"),
     (("cache",), "list|search|show|verify"),

@@ -114,3 +114,17 @@ async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) ->
     lock = next(cli.data.glob("workspaces/*/store/owner.lock"))
     async with window(cli) as second:
         await until(lambda: lock.read_text().strip() == str(second.pid), "the next one opens it again")
+
+
+async def test_a_link_and_a_file_reach_the_window_that_is_open(tmp_path: Path) -> None:
+    cli = Cli.at(tmp_path)
+    async with window(cli, "--workspace", "ws"):
+        await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
+        identity = cli.store.parent.name
+        packed = tmp_path / "Ünd so weiter.helix"
+        assert (await cli("cache", "export", packed, "--workspace", "ws")).code == 0
+        for target in (f"helix:open?workspace={identity}", "helix:nonsense", packed, packed.as_uri()):
+            began = time.monotonic()
+            ran = await cli(target)
+            assert (ran.code, ran.out, ran.err) == (0, b"", ""), target
+            assert time.monotonic() - began < LONGEST_END_S

@@ -10,18 +10,29 @@ import threading
 from pathlib import Path
 
 import door
+import leveldb
 import pytest
 import qt_libraries
+from distribution import INSTALL, Piece, install_line, known_pythons, pieces
 from environment import LOCKS, Environment, SetupFailed
 
 ROOT = Path(__file__).resolve().parents[2]
+DEBIAN_12 = 'ID=debian\nVERSION_ID="12"\n'
+DEBIAN_13 = 'ID=debian\nVERSION_ID="13"\n'
+MINT = 'ID=linuxmint\nVERSION_ID="22"\nID_LIKE="ubuntu debian"\n'
+FEDORA = "ID=fedora\nVERSION_ID=43\n"
+ARCH = "ID=arch\n"
+GENTOO = "ID=gentoo\n"
 
 
-def helix(folder: Path, *arguments: str, path: str) -> subprocess.CompletedProcess[str]:
-    """Call the helix script of `folder` with `path` as its only places for programs."""
+def helix(
+    folder: Path, *arguments: str, path: str, system: str = DEBIAN_12, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Call the helix script of `folder` with `path` as its only places for programs, as if on `system`."""
+    (folder / "os-release").write_text(system, encoding="utf-8")
     return subprocess.run(
         ["/bin/sh", str(folder / "helix"), *arguments],
-        env={"PATH": path},
+        env={"PATH": path, "HELIX_OS_RELEASE": str(folder / "os-release"), **environ},
         capture_output=True,
         text=True,
         timeout=60,
@@ -38,15 +49,71 @@ def lonely(folder: Path, **programs: str) -> str:
         (place / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (place / name).chmod(0o755)
     shutil.copy(ROOT / "helix", folder)
+    (folder / "packaging").mkdir()
+    for name in ("no_python.sh", "system-packages.txt", "system-pythons.txt"):
+        shutil.copy(ROOT / "packaging" / name, folder / "packaging")
     return str(place)
 
 
-def test_without_any_python_one_line_says_what_to_install(tmp_path: Path) -> None:
-    """No Python 3.11 or 3.12, or only one that does not run: one line and exit 1."""
-    done = helix(tmp_path, "run", path=lonely(tmp_path, python3="exit 127"))
+APT = "sudo apt-get install -y --no-install-recommends"
+
+
+@pytest.mark.parametrize(
+    ("system", "told"),
+    [
+        (DEBIAN_12, f"{APT} python3 python3-venv libgl1 "),
+        (DEBIAN_13, f"{APT} python3 python3-venv python3-plyvel libgl1 "),
+        (MINT, f"{APT} python3 python3-venv libgl1 "),
+        (FEDORA, "sudo dnf install -y python3.12 'libGL.so.1()(64bit)' "),
+        (ARCH, "sudo pacman -S --needed --noconfirm uv libglvnd libxkbcommon "),
+        (GENTOO, "Get 3.12 with uv (uv python install 3.12) or pyenv"),
+        ("", "Get 3.12 with uv (uv python install 3.12) or pyenv"),
+    ],
+    ids=["debian-12", "debian-13", "mint", "fedora", "arch", "gentoo", "nameless"],
+)
+def test_without_any_python_one_line_says_what_to_install(tmp_path: Path, system: str, told: str) -> None:
+    """No Python that fits, or only one that does not run: one line with all that is needed, and exit 1."""
+    done = helix(tmp_path, "run", path=lonely(tmp_path, python3="exit 127"), system=system)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "apt-get install -y python3 python3-venv" in done.stderr
+    assert told in done.stderr
+    assert "libxcb" not in done.stderr
+
+
+def test_the_display_and_the_command_decide_what_the_line_holds(tmp_path: Path) -> None:
+    """A run on a display needs its libraries, a test X11's and Xvfb, a check of types none."""
+    path = lonely(tmp_path)
+    assert "libxcb-cursor0" in helix(tmp_path, "run", path=path, DISPLAY=":0").stderr
+    assert "libwayland-egl1" in helix(tmp_path, "run", path=path, WAYLAND_DISPLAY="wayland-0").stderr
+    assert helix(tmp_path, "test", path=path).stderr.endswith(" libx11-xcb1 xvfb git\n")
+    assert helix(tmp_path, "check", path=path).stderr.endswith(" python3 python3-venv\n")
+
+
+def test_a_python_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    """Where the system's own Python is too new, its package is no help: the line says what is."""
+    done = helix(
+        tmp_path, "run", path=lonely(tmp_path, python3='case "$2" in *exit*) exit 1;; *) echo 3.14;; esac')
+    )
+    assert done.returncode == 1
+    assert "needs Python 3.11, 3.12 or 3.13 with venv; the system's is 3.14. Get 3.12 with uv" in done.stderr
+
+
+def test_root_without_apt_is_told_the_same_without_sudo(tmp_path: Path) -> None:
+    """Root needs no sudo; without apt nothing is tried."""
+    done = helix(tmp_path, "run", path=lonely(tmp_path, id="echo 0"))
+    assert done.returncode == 1
+    assert "then call this again:  apt-get install" in done.stderr
+
+
+def test_root_has_apt_install_what_is_needed(tmp_path: Path) -> None:
+    """As root on Debian, Python comes by itself; what still does not run is said."""
+    path = lonely(tmp_path, id="echo 0", **{"apt-get": f'echo "$@" >> {tmp_path}/called'})
+    done = helix(tmp_path, "run", path=path)
+    called = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
+    assert called[0].startswith("update ")
+    assert called[1].startswith("install -y --no-install-recommends python3 python3-venv libgl1 ")
+    assert "installed, but still no Python" in done.stderr
+    assert done.returncode == 1
 
 
 def test_a_python_without_venv_is_named(tmp_path: Path) -> None:
@@ -56,7 +123,7 @@ def test_a_python_without_venv_is_named(tmp_path: Path) -> None:
     version = ".".join(map(str, sys.version_info[:2]))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert f"apt-get install -y python{version}-venv" in done.stderr
+    assert f"{APT} python{version}-venv libgl1 " in done.stderr
 
 
 def test_an_unknown_command_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,25 +147,106 @@ def test_make_offers_what_helix_offers() -> None:
     """The Makefile is a wrapper: same names, each listed by `make help`."""
     targets = re.findall(r"^([a-z-]+): ## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(targets) == set(door.COMMANDS) | {"clean"}
+    assert "\npackage-%:\n\t@./helix package $*\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def test_missing_libraries_are_named_with_the_exact_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without rights nothing is tried: the message is a line to copy."""
-    monkeypatch.setattr(qt_libraries, "OFFSCREEN", {"libnowhere-helix.so.1": "libnowhere1"})
+def lacking(monkeypatch: pytest.MonkeyPatch, system: dict[str, str]) -> None:
+    """Let a library be wanted that no system has, and the system be another one."""
+    wanted = (
+        Piece("offscreen", "libnowhere-helix.so.1", "libnowhere1", "nowhere"),
+        Piece("x11", "libnowhere-x.so.1", "x", "nowhere-x"),
+        Piece("wayland", "libnowhere-w.so.1", "wayland", "nowhere-w"),
+        Piece("test", "no-such-program", "program", "nowhere-program"),
+    )
+    monkeypatch.setattr(qt_libraries, "pieces", lambda: wanted)
+    monkeypatch.setattr(qt_libraries, "os_release", lambda: system)
+
+
+@pytest.mark.parametrize(
+    ("system", "line"),
+    [
+        ({"ID": "debian", "VERSION_ID": "12"}, f"{APT} libnowhere1"),
+        ({"ID": "fedora"}, "sudo dnf install -y 'libnowhere-helix.so.1()(64bit)'"),
+        ({"ID": "opensuse-leap"}, "sudo zypper --non-interactive install 'libnowhere-helix.so.1()(64bit)'"),
+        ({"ID": "manjaro", "ID_LIKE": "arch"}, "sudo pacman -S --needed --noconfirm nowhere"),
+        ({"ID": "gentoo"}, "Debian calls them libnowhere1. Install yours."),
+    ],
+)
+def test_missing_libraries_are_named_with_the_exact_command(
+    monkeypatch: pytest.MonkeyPatch, system: dict[str, str], line: str
+) -> None:
+    """Without rights nothing is tried: the message is a line to copy, in the words of the system."""
+    lacking(monkeypatch, system)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    with pytest.raises(SetupFailed, match=r"sudo apt-get install -y --no-install-recommends libnowhere1$"):
+    with pytest.raises(SetupFailed, match=f"{re.escape(line)}$"):
         qt_libraries.ensure("run", {})
 
 
 def test_the_display_decides_which_libraries_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offscreen needs no X11 or Wayland library; a display of that kind does."""
-    monkeypatch.setattr(qt_libraries, "OFFSCREEN", {})
-    monkeypatch.setattr(qt_libraries, "X11", {"libnowhere-x.so.1": "x"})
-    monkeypatch.setattr(qt_libraries, "WAYLAND", {"libnowhere-w.so.1": "wayland"})
-    assert qt_libraries.missing_packages("run", {}) == []
-    assert qt_libraries.missing_packages("run", {"DISPLAY": ":0"}) == ["x"]
-    assert qt_libraries.missing_packages("run", {"WAYLAND_DISPLAY": "wayland-0"}) == ["wayland"]
+    lacking(monkeypatch, {"ID": "debian"})
+    assert qt_libraries.missing_packages("run", {}) == ["libnowhere1"]
+    assert qt_libraries.missing_packages("run", {"DISPLAY": ":0"}) == ["libnowhere1", "x"]
+    assert qt_libraries.missing_packages("run", {"WAYLAND_DISPLAY": "w"}) == ["libnowhere1", "wayland"]
+    assert qt_libraries.missing_packages("test", {}) == ["libnowhere1", "x", "program"]
+
+
+def test_the_doctor_names_what_is_missing_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each package once, as a line to copy, and exit 1; a lock that is not installed yet is no fault."""
+    lacking(monkeypatch, {"ID": "debian", "VERSION_ID": "12"})
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert door.main(["doctor"]) == 1
+    assert f"\nTo install what is missing:\n  {APT} libnowhere1 x program\n" in capsys.readouterr().out
+    monkeypatch.setattr(qt_libraries, "pieces", tuple)
+    assert door.main(["doctor"]) == 0
+
+
+def test_the_facts_about_systems_can_be_read() -> None:
+    """Every library has a package everywhere; a system that is named gives a line, or says it has none."""
+    assert {piece.when for piece in pieces()} == {"offscreen", "x11", "wayland", "test"}
+    for manager in INSTALL:
+        assert all(piece.package(manager) for piece in pieces())
+    assert known_pythons({"ID": "debian", "VERSION_ID": "11"}) == ("none", [])
+    assert install_line("none", []) == ""
+    assert known_pythons({"ID": "ubuntu", "VERSION_ID": "22.04"}) == (
+        "apt",
+        ["python3.11", "python3.11-venv"],
+    )
+    assert known_pythons({"ID": "pop", "VERSION_ID": "22.04", "ID_LIKE": "ubuntu debian"})[0] == "apt"
+
+
+def test_from_python_3_13_on_the_lock_goes_without_the_binding() -> None:
+    """PyPI has no wheel of it there; nothing else of the lock is left out."""
+    assert leveldb.has_wheel(sys.executable) == (sys.version_info[:2] < (3, 13))
+    for name in LOCKS.values():
+        lock = (ROOT / name).read_text(encoding="utf-8")
+        rest = leveldb.without_binding(lock)
+        names, left = (set(re.findall(r"^([\w.-]+)==", text, re.MULTILINE)) for text in (lock, rest))
+        assert names - left == {"plyvel", "plyvel-ci"}
+        assert set(rest.splitlines()) < set(lock.splitlines())
+
+
+def test_the_systems_binding_is_linked_into_an_environment(tmp_path: Path) -> None:
+    """Folder and metadata, and a second time too."""
+    binding, metadata = leveldb.of_system(sys.executable)
+    packages = tmp_path / "lib" / "python3.13" / "site-packages"
+    packages.mkdir(parents=True)
+    for _ in range(2):
+        leveldb.link((binding, metadata), tmp_path)
+    assert (packages / "plyvel" / "__init__.py").is_file()
+    assert (packages / metadata.name).is_dir()
+
+
+def test_a_python_without_the_binding_is_said_so(tmp_path: Path) -> None:
+    """The message names the Python."""
+    bare = tmp_path / "python"
+    bare.write_text("#!/bin/sh\necho '[]'\n", encoding="utf-8")
+    bare.chmod(0o755)
+    with pytest.raises(leveldb.NotThere, match=rf"{re.escape(str(bare))} has no plyvel"):
+        leveldb.of_system(str(bare))
 
 
 def checkout(folder: Path) -> Environment:

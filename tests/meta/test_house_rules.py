@@ -196,7 +196,13 @@ def test_every_floor_below_the_window_is_kept_free_of_qt() -> None:
 
 
 @pytest.mark.parametrize(
-    "lock", ["requirements.txt", "requirements-dev.txt", "packaging/requirements-peers.txt"]
+    "lock",
+    [
+        "requirements.txt",
+        "requirements-dev.txt",
+        "packaging/requirements-peers.txt",
+        "packaging/requirements-package.txt",
+    ],
 )
 def test_locks_pin_and_hash_everything(lock: str) -> None:
     """Each entry has one exact version and at least one SHA-256; there are no options and no addresses."""
@@ -217,13 +223,14 @@ def test_the_lock_of_node_pins_and_hashes_everything() -> None:
     assert "://" not in text
 
 
-def test_locks_agree() -> None:
-    """What the app runs on is what it was tested on."""
-    run, dev = (
+@pytest.mark.parametrize("wider", ["requirements-dev.txt", "packaging/requirements-package.txt"])
+def test_locks_agree(wider: str) -> None:
+    """What the app runs on is what it was tested on, and what is shipped."""
+    run, more = (
         set(re.findall(r"^([a-z0-9-]+==[\w.]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
-        for name in ("requirements.txt", "requirements-dev.txt")
+        for name in ("requirements.txt", wider)
     )
-    assert run < dev
+    assert run < more
 
 
 @pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"])

@@ -215,7 +215,7 @@ class ChatServer:
             return await self._beat(reader, writer)
         until = part.until if isinstance(part, Wait) else asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            gone, released = group.create_task(reader.read(1)), group.create_task(until.wait())
+            gone, released = group.create_task(_gone(reader)), group.create_task(until.wait())
             await asyncio.wait((gone, released), return_when=asyncio.FIRST_COMPLETED)
             held = released.done()
             gone.cancel()
@@ -230,6 +230,12 @@ class ChatServer:
                     await reader.read(1)
                 return False
             await _send_chunk(writer, self._wire.beat)
+
+
+async def _gone(reader: asyncio.StreamReader) -> None:
+    """Return when the other side has gone, also by a reset: a killed process leaves so."""
+    with suppress(ConnectionError):
+        await reader.read(1)
 
 
 async def _receive(reader: asyncio.StreamReader) -> Received | None:

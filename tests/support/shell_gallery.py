@@ -24,7 +24,7 @@ from helix_desktop.ui.handover.rows import DraftRow, Reach
 from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.policy_form import policy_form
-from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow
+from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow, Terms
 from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.widgets import card, column, label, retint
 from tests.support import providers_gallery
@@ -161,9 +161,20 @@ RULES = (
     PermissionRow("r3", "Always ask before: change any file in migrations", "Saved earlier", "", "ask"),
     PermissionRow("r4", "Change any file in src", "Until this run ends", "used once", "allow", session=True),
 )
-ABOUT = AboutInfo("0.1.0", "3.11.2", "6.11.3", "/home/mara/.local/share/helix-desktop", (
-    ("Inter", "OFL 1.1"), ("JetBrains Mono", "OFL 1.1"), ("lucide", "ISC"), ("tiktoken vocabularies", "MIT")
-))  # fmt: skip
+ABOUT = AboutInfo(
+    "Helix Desktop 0.1.0 (deb, commit 0123456789ab, 2026-11-20)",
+    (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64")),
+    "/home/mara/.local/share/helix-desktop",
+    asks=True,
+)
+TERMS = tuple(
+    Terms(name, version, licence, f"{licence}\n\nPermission is hereby granted, free of charge.")
+    for name, version, licence in (
+        ("Inter", "4.001", "OFL-1.1"),
+        ("JetBrains Mono", "2.242", "OFL-1.1"),
+        ("Qt, PySide6 and Shiboken6", "6.11.3", "LGPL-3.0-only"),
+    )
+)
 
 
 def make_settings(window: MainWindow) -> SettingsDialog:
@@ -174,6 +185,7 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     dialog.policy.refuse("observe_place_at", "“Prepare at” must not be above “Put in place at”.")
     dialog.permissions.show_rules("helix-desktop", RULES)
     dialog.about.show_about(ABOUT)
+    dialog.about.terms.show_terms(TERMS)
     return dialog
 
 

@@ -20,11 +20,11 @@ from typing import Annotated, Any
 
 import msgspec
 
+from helix_desktop.context.archive import SUFFIX
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.errors import ArchiveNotWritten, ArchiveUnusable
 
 FORMAT = 1
-SUFFIX = ".helix"
 NOTE_CAP = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
 LOG_CAP = 256 * 1024 * 1024  # largest part of a log, in bytes: one event may hold a long text
 SESSION_CAP = 2 * 1024 * 1024 * 1024  # largest log of one session, in bytes: it is held in memory as a whole

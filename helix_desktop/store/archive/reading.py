@@ -9,8 +9,9 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.context.archive import End, Progress
+from helix_desktop.context.archive import End, Inside, Progress
 from helix_desktop.context.digest import digest_of, is_digest
+from helix_desktop.context.errors import ArchiveUnusable
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.store import keys
 from helix_desktop.store.archive.form import (
@@ -74,6 +75,17 @@ def read_archive(path: Path, stop: threading.Event, progress: Progress = lambda 
                 raise Stopped
             yield piece
             progress(file.tell(), size)
+
+
+def look_into(path: Path) -> Inside:
+    """What a file says of itself; what follows is not looked at. Raises ArchiveUnusable."""
+    pieces = read_archive(path, threading.Event())
+    try:
+        manifest = next(pieces)
+    except OSError as error:
+        raise ArchiveUnusable(f"{path} cannot be read.", f"{error.strerror or error}.") from error
+    assert isinstance(manifest, Manifest)  # the first piece is, or there is none
+    return Inside(manifest.name, manifest.workspace, manifest.created, manifest.entries, manifest.sessions)
 
 
 def check_archive(path: Path, stop: threading.Event, progress: Progress = lambda *_: None) -> End:

@@ -58,6 +58,8 @@ def row_menu(table: CacheTable, bar: FilterBar, preview: Preview) -> QMenu:
     elif row is not None:
         menu.addAction("Unpin\tP" if row.kept else "Pin\tP", partial(_toggle_pin, table))
     menu.addAction("Copy the hash", preview.copy_digest)
+    if row is not None:
+        menu.addAction("Copy a link", partial(table.link_requested.emit, row.digest))
     return menu
 
 

@@ -31,6 +31,7 @@ class CacheTable(QTableView):
     chosen = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
     restore_requested = Signal(str)  # digest of what lies in the trash
+    link_requested = Signal(str)  # digest of what a link is to lead to
     pin_requested = Signal(str, bool)  # digest, and whether no clean-up is to take it
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates

@@ -9,10 +9,11 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
 
 from helix_desktop.ui.icons import icon
+from helix_desktop.ui.settings.about_page import AboutPage
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.form import page
 from helix_desktop.ui.settings.mcp_page import McpPage
-from helix_desktop.ui.settings.pages import AboutPage, AppearancePage
+from helix_desktop.ui.settings.pages import AppearancePage
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy_page import PolicyPage
 from helix_desktop.ui.settings.providers import ProvidersPage

@@ -1,25 +1,18 @@
-"""The smaller pages of the settings: appearance, about."""
+"""The page of the settings for how the window looks and what keys do."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QWidget
 
 from helix_desktop.ui.field import Field
 from helix_desktop.ui.settings.form import page
-from helix_desktop.ui.settings.rows import AboutInfo
 from helix_desktop.ui.style import MODES, TEXT_PX
 from helix_desktop.ui.widgets import (
     Combo,
     PushButton,
     Switch,
     column,
-    empty_layout,
-    label,
-    line,
     row,
 )
 
@@ -85,55 +78,3 @@ class AppearancePage(QWidget):
         self._enter.setChecked(enter_sends)
         self._enter.blockSignals(False)
         self._enter.update()
-
-
-class AboutPage(QWidget):
-    """Version, data folder, licences."""
-
-    move_requested = Signal()
-    """The data folder is to lie elsewhere."""
-
-    def __init__(self) -> None:
-        """Start without figures."""
-        super().__init__()
-        self._version = label("", "muted")
-        self._folder = label("", "mono", wrap=True)
-        self._folder.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._show = PushButton("Show folder", "", "folder-open")
-        self._path = ""
-        self._show.clicked.connect(self._open_folder)
-        self._move = PushButton("Move…")
-        self._move.setAccessibleName("Move the data to another folder")
-        self._move.clicked.connect(self.move_requested)
-        self._said = label("", "note", wrap=True)
-        self._said.hide()
-        self._licences = QVBoxLayout()
-        self._licences.setSpacing(6)
-        body = column(
-            self._version, 8, label("Data", "strong"), self._folder, row(self._show, self._move, None),
-            self._said, 10, line(), 10,
-            label("What is bundled, and its terms", "strong"), self._licences, gap=6,
-        )  # fmt: skip
-        whole, _ = page(
-            "About Helix Desktop", "An agent whose context is kept small, whole, and in sight.", body
-        )
-        self.setLayout(column(whole))
-
-    def show_about(self, info: AboutInfo) -> None:
-        """Show version, places and licences."""
-        self._version.setText(f"Version {info.version} · Python {info.python} · Qt {info.qt}")
-        self._path = info.data_folder
-        self._folder.setText(info.data_folder)
-        empty_layout(self._licences)
-        for name, terms in info.licences:
-            pair = QWidget()
-            pair.setLayout(row(label(name), None, label(terms, "faint")))
-            self._licences.addWidget(pair)
-
-    def say(self, text: str) -> None:
-        """Say something about the data folder; nothing when empty."""
-        self._said.setText(text)
-        self._said.setVisible(bool(text))
-
-    def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(self._path))))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import platform
-
 import msgspec
-from PySide6.QtCore import QObject, QPoint, qVersion
+from PySide6.QtCore import QObject, QPoint
 
-from helix_desktop import __version__
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.settings.about_presenter import AboutPresenter
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp_banner import ConsentBanner
@@ -23,18 +21,9 @@ from helix_desktop.ui.settings.permissions import PermissionsPresenter
 from helix_desktop.ui.settings.policy_form import policy_form, refusal
 from helix_desktop.ui.settings.providers_presenter import ProvidersPresenter
 from helix_desktop.ui.settings.roles_presenter import RolesPresenter, labels
-from helix_desktop.ui.settings.rows import AboutInfo
 from helix_desktop.ui.shell import Shell
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.widgets import retint
-
-_LICENCES = (
-    ("Helix Desktop", "MIT"),
-    ("Qt and PySide6", "LGPL-3.0"),
-    ("Inter, JetBrains Mono", "SIL OFL 1.1"),
-    ("Lucide icons", "ISC"),
-    ("Token vocabularies", "MIT"),
-)
 
 
 class SettingsPresenter(QObject):
@@ -49,6 +38,7 @@ class SettingsPresenter(QObject):
         self.dialog = SettingsDialog(window)
         self._providers = ProvidersPresenter(self.dialog, shell, intents, desk)
         self._roles = RolesPresenter(self.dialog.roles, shell, intents, desk)
+        self._about = AboutPresenter(self.dialog.about, intents, desk)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
         self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
@@ -124,20 +114,12 @@ class SettingsPresenter(QObject):
             self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
         )
         self._show_workspace()
-        self.dialog.about.show_about(
-            AboutInfo(
-                __version__,
-                platform.python_version(),
-                qVersion(),
-                str(self._desk.data_folder),
-                _LICENCES,
-            )
-        )
         self._roles.show()
         await self._providers.show()
         await self._data.show()
         await self._mcp.show()
         await self._permissions.show()
+        await self._about.show()
 
     def _show_workspace(self) -> None:
         room = self._desk.rooms.get(self._shell.active)

@@ -147,13 +147,33 @@ class PermissionRow:
 
 @dataclass(frozen=True, slots=True)
 class AboutInfo:
-    """Version and places; licences as name and terms."""
+    """The build in a line, what it stands on by name and version, the data folder, and if it can ask."""
 
-    version: str
-    python: str
-    qt: str
+    build: str
+    facts: tuple[tuple[str, str], ...]
     data_folder: str
-    licences: tuple[tuple[str, str], ...]
+    asks: bool = False
+    trouble: str = ""
+
+    @property
+    def stands_on(self) -> str:
+        """What it stands on, in a line."""
+        return " · ".join(f"{name} {text}" for name, text in self.facts)
+
+    @property
+    def report(self) -> str:
+        """What a bug report begins with."""
+        return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.facts)])
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """One thing that is shipped, and the whole text of its terms."""
+
+    name: str
+    version: str
+    licence: str
+    text: str
 
 
 def provider_faults(form: ProviderForm) -> dict[str, str]:

@@ -22,6 +22,7 @@ class SessionList(QListView):
     renamed = Signal(str, str)
     """Session id and new title."""
     deleted = Signal(str)
+    link_requested = Signal(str)
 
     def __init__(self) -> None:
         """Start empty."""
@@ -73,6 +74,7 @@ class SessionList(QListView):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Open", lambda: self._choose(index))
         menu.addAction("Rename…\tF2", lambda: self.edit(index))
+        menu.addAction("Copy a link", lambda: self._link(index))
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
             menu.addSeparator()
@@ -98,6 +100,11 @@ class SessionList(QListView):
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
             self.chosen.emit(item.id)
+
+    def _link(self, index: QModelIndex) -> None:
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem):
+            self.link_requested.emit(item.id)
 
     def _delete(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helix_desktop.context.errors import ModelNonsense
@@ -217,6 +217,7 @@ DELTA = some(content=st.text(), refusal=st.text(), tool_calls=PIECES, function_c
 CHUNK = some(choices=st.lists(some(delta=DELTA, finish_reason=st.just("stop")), max_size=2), usage=JSON)
 
 
+@example([{"choices": [{"finish_reason": []}]}])
 @given(st.lists(CHUNK, max_size=4))
 def test_no_shape_brings_it_down(chunks: list[dict[str, Any]]) -> None:
     assembly = Assembly("here", lambda: "new")

@@ -23,7 +23,7 @@ from helix_desktop.tools.shell import RunCommandArguments
         ("[]", "array"),
         ('"x"', "str"),
         ('{"path": "\\ud800"}', "wrong arguments"),
-        ("[" * 5000, "recursion"),
+        ("[" * 100_000, "recursion"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, named: str) -> None:

@@ -1,0 +1,239 @@
+"""What Helix Desktop is made of, and under which terms: the texts come with it, nothing is fetched."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helix_desktop import __version__
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.errors import SettingsDamaged
+
+FOLDER, LIST = "licences", "parts.toml"
+_SYSTEM, _PACKAGES = "system", "packages.json"
+"""What the builder took from its own system, with that system's word on each; a checkout has none."""
+_COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
+_TEXT = re.compile(r"(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|UNLICENSE)[^/]*", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LONGEST_NAME = 60  # characters; some distributions put the whole text where the name of the licence belongs
+_CLASSIFIER = "License :: OSI Approved :: "
+_PLAIN = {"BSD License": "BSD-3-Clause", "MIT License": "MIT"}
+"""What old metadata says in words, by its name of today; the text beside it says the same."""
+
+
+_PLAINEST = {"GPL": "GPL-3", "LGPL": "LGPL-3", "GPL-1": "GPL-2"}
+"""Names without a version stand for the newest one; version 1 is offered in any later one."""
+_LEFT_OUT = frozenset({"Artistic", "BSD", "CC0-1.0", "GFDL", "GFDL-1.2", "GFDL-1.3", "MPL-1.1", "MPL-2.0"})
+"""Of documents and scripts that are not shipped, or an alternative to a licence whose text is here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that is shipped: its terms by name, and in full as pairs of a file's name and its text."""
+
+    name: str
+    version: str
+    licence: str
+    texts: tuple[tuple[str, str], ...]
+    where: str = ""
+    notice: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether its terms are known and all of their text is here."""
+        return bool(self.licence and self.texts and all(text.strip() for _, text in self.texts))
+
+    @property
+    def text(self) -> str:
+        """Notice and terms, in full."""
+        said = [" ".join(part.split()) for part in self.notice.split("\n\n") if part.strip()]
+        return "\n\n".join(
+            [*said, *(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in self.texts)]
+        )
+
+
+def all_parts(resources: Path | None = None) -> list[Part]:
+    """Everything that is shipped, Helix Desktop first, the rest by name. Raises SettingsDamaged.
+
+    A part whose terms or texts are missing is in the list, not `whole`.
+    """
+    folder = (resources or resources_dir()) / FOLDER
+    try:
+        listed = tomllib.loads((folder / LIST).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _unusable(folder / LIST, error) from error
+    bundled = [_bundled(fields, folder) for fields in listed["part"]]
+    covered = {canonical(name) for fields in listed["part"] for name in fields.get("covers", ())}
+    found = [one for name, one in _closure(listed["distributions"]).items() if name not in covered]
+    own, *others = [*bundled, *found, *_of_the_system(folder)]
+    return [own, *sorted(others, key=lambda one: one.name.casefold())]
+
+
+def _of_the_system(folder: Path) -> list[Part]:
+    """What a frozen app carries of the system it was built on. Raises SettingsDamaged."""
+    path = folder / _SYSTEM / _PACKAGES
+    if not path.parent.is_dir():
+        return []
+    try:
+        listed: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        named = [(name, str(one["version"]), ", ".join(one["files"])) for name, one in listed.items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SettingsDamaged(
+            f"{path} cannot be used.", f"{error}.", "Install Helix Desktop again."
+        ) from error
+    return [_of_package(path.parent, *one) for one in named]
+
+
+def _of_package(folder: Path, name: str, version: str, files: str) -> Part:
+    said = _read(folder / f"{name}.txt")
+    common = [(f"{one}.txt", _read(folder.parent / "common" / f"{one}.txt")) for one in _named_by(said)]
+    return Part(name, version, "as its text says", ((f"{name}.txt", said), *common), files)
+
+
+def _named_by(text: str) -> list[str]:
+    """The licences that a text leaves to the system's own copies, by the names they have there."""
+    found = (name.removesuffix(".txt") for name in _COMMON.findall(text))
+    return sorted({_PLAINEST.get(name, name) for name in found if name not in _LEFT_OUT})
+
+
+def _unusable(path: Path, error: Exception) -> SettingsDamaged:
+    return SettingsDamaged(f"{path} cannot be used.", f"{error}.", "Install Helix Desktop again.")
+
+
+def canonical(name: str) -> str:
+    """A distribution's name in the one form in which names are compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _bundled(fields: Mapping[str, Any], folder: Path) -> Part:
+    texts = tuple((name, _read(folder / name)) for name in fields["texts"])
+    version = str(fields.get("version", ""))
+    known = _ASKED[version.removeprefix("@")]() if version.startswith("@") else version
+    return Part(
+        fields["name"], known, fields["licence"], texts, fields.get("where", ""), fields.get("notice", "")
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _closure(roots: list[str]) -> dict[str, Part]:
+    """The distributions that are asked for, and those that these ask for, as far as they are here.
+
+    A requirement that holds on other systems only is none; one without such a condition must be met.
+    """
+    found: dict[str, Part] = {}
+    open_: list[tuple[tuple[str, ...], bool]] = [(tuple(_NAME.findall(root)), True) for root in roots]
+    while open_:
+        names, needed = open_.pop()
+        if any(canonical(name) in found for name in names):
+            continue
+        here = next((one for one in map(_distribution, names) if one is not None), None)
+        if here is not None:
+            found[canonical(here.name)] = _part(here)
+            open_ += _asked_by(here)
+        elif needed:
+            found[canonical(names[0])] = Part(names[0], "", "", ())
+    return found
+
+
+def _distribution(name: str) -> importlib.metadata.Distribution | None:
+    try:
+        return importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _asked_by(one: importlib.metadata.Distribution) -> Iterator[tuple[tuple[str, ...], bool]]:
+    for requirement in one.requires or ():
+        asked, _, condition = requirement.partition(";")
+        name = _NAME.match(asked.strip())
+        if name and "extra" not in condition:
+            yield (name[0],), not condition.strip()
+
+
+def _part(one: importlib.metadata.Distribution) -> Part:
+    texts = [
+        (file.name, _read(Path(str(one.locate_file(file)))))
+        for file in one.files or ()
+        if _TEXT.fullmatch(file.name) and ".dist-info" in str(file.parent)
+    ]
+    return Part(
+        one.name, one.version, _licence(one), tuple(sorted(texts)), f"the Python distribution {one.name}"
+    )
+
+
+def _licence(one: importlib.metadata.Distribution) -> str:
+    """The licence by name: the new field, else a classifier, else the old field."""
+    said = one.metadata
+    words = [text for text in said.get_all("Classifier") or () if text.startswith(_CLASSIFIER)]
+    old = (said.get("License") or "").strip()
+    short = old if len(old.splitlines()) == 1 and len(old) <= _LONGEST_NAME else ""
+    classified = words[0].removeprefix(_CLASSIFIER) if words else ""
+    name = said.get("License-Expression") or short or classified or (old.splitlines() or [""])[0]
+    return _PLAIN.get(name, name)
+
+
+def _openssl() -> str:
+    import ssl
+
+    return ssl.OPENSSL_VERSION.removeprefix("OpenSSL ").partition(" ")[0]
+
+
+def _sqlite() -> str:
+    import sqlite3
+
+    return sqlite3.sqlite_version
+
+
+def _leveldb() -> str:
+    import plyvel
+
+    return str(plyvel.__leveldb_version__)
+
+
+def _zstd() -> str:
+    import zstandard
+
+    return ".".join(map(str, zstandard.ZSTD_VERSION))
+
+
+def _zlib() -> str:
+    import zlib
+
+    return zlib.ZLIB_RUNTIME_VERSION
+
+
+def _expat() -> str:
+    import pyexpat
+
+    return pyexpat.EXPAT_VERSION.removeprefix("expat_")
+
+
+def _qt() -> str:
+    here = _distribution("PySide6-Essentials")
+    return here.version if here else ""
+
+
+_ASKED: Mapping[str, Callable[[], str]] = {
+    "helix": lambda: __version__,
+    "python": platform.python_version,
+    "qt": _qt,
+    "openssl": _openssl,
+    "sqlite": _sqlite,
+    "leveldb": _leveldb,
+    "zstd": _zstd,
+    "zlib": _zlib,
+    "expat": _expat,
+}

@@ -1,0 +1,1 @@
+"""Checks of what packaging makes, in systems that hold nothing else."""

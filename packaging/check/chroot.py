@@ -1,0 +1,252 @@
+"""Minimal Debian systems: built once, used through throw-away layers, in a namespace of their own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from environment import SetupFailed, say
+
+from check import host
+from check.table import Wrong
+
+SUITES = ("bookworm", "trixie")
+PERSON = "ada"
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NO_SERVICES = "#!/bin/sh\n# Nothing that is installed here starts a service.\nexit 101\n"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command in a room ended."""
+
+    code: int
+    output: str
+    seconds: float
+
+    def must(self, code: int = 0) -> Done:
+        """Give itself if it ended with this code. Raises Wrong with the end of what it said."""
+        if self.code != code:
+            raise Wrong(f"exit code {self.code} instead of {code}: …{self.output.strip()[-600:]}")
+        return self
+
+
+@dataclass(frozen=True)
+class Room:
+    """A running throw-away system."""
+
+    root: Path
+    suite: str
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def run(
+        self,
+        command: str,
+        *,
+        user: str = "root",
+        limit: float = 900,
+        environ: Mapping[str, str] | None = None,
+    ) -> Done:
+        """Run a line of shell in it, as root or as a plain user in their home."""
+        started = time.monotonic()
+        try:
+            done = subprocess.run(
+                self._line(command, user, environ or {}),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as late:
+            said = (
+                late.output.decode(errors="replace") if isinstance(late.output, bytes) else late.output or ""
+            )
+            raise Wrong(f"not done after {limit:.0f} s: {command}: …{said[-600:]}") from None
+        return Done(done.returncode, done.stdout, time.monotonic() - started)
+
+    def start(
+        self, command: str, log: Path, *, user: str = "root", environ: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a line of shell in it that goes on beside; what it says goes to `log`."""
+        with log.open("wb") as said:
+            return subprocess.Popen(
+                self._line(command, user, environ or {}),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def install(self, *packages: str) -> Done:
+        """Install packages with apt. Raises Wrong."""
+        names = shlex.join(packages)
+        return self.run(f"apt-get install -qq -y --no-install-recommends {names}").must()
+
+    def home(self, user: str) -> Path:
+        """Where a user's home lies, seen from outside."""
+        return self.root / ("root" if user == "root" else f"home/{user}")
+
+    def give(self, path: Path, name: str) -> str:
+        """Copy a file into it, below /srv; the path there."""
+        shutil.copy(path, self.root / "srv" / name)
+        return f"/srv/{name}"
+
+    def _line(self, command: str, user: str, environ: Mapping[str, str]) -> list[str]:
+        home = "/root" if user == "root" else f"/home/{user}"
+        known = {
+            "PATH": _PATH,
+            "HOME": home,
+            "USER": user,
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "TMPDIR": "/tmp",
+        }
+        known |= {"DEBIAN_FRONTEND": "noninteractive"} if user == "root" else {}
+        pairs = [f"{name}={value}" for name, value in (known | dict(self.environ) | dict(environ)).items()]
+        as_user = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
+        shell = ["/bin/sh", "-c", f"cd {home} && {command}"]
+        return ["chroot", str(self.root), "/usr/bin/env", "-i", *pairs, *as_user, *shell]
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The systems below one folder: what debootstrap made, and layers over it."""
+
+    place: Path
+
+    def base(self, suite: str) -> Path:
+        """Give the folder of a minimal system, made at the first call. Raises SetupFailed."""
+        there = self.place / f"{suite}.base"
+        if there.is_dir():
+            return there
+        self.place.mkdir(parents=True, exist_ok=True)
+        say(f"building a minimal Debian {suite} in {there} (a minute, once)")
+        making = Path(tempfile.mkdtemp(prefix=f"{suite}.making-", dir=self.place))
+        making.chmod(0o755)
+        try:
+            address = host.debian_mirror()
+            line = ["debootstrap", "--variant=minbase", suite, str(making), *([address] if address else [])]
+            done = subprocess.run(line, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SetupFailed(f"debootstrap failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            unmount_below(making)
+            making.rename(there)
+        finally:
+            if making.exists():
+                discard(making)
+        return there
+
+    @contextmanager
+    def room(self, suite: str, *, packages: str = "") -> Iterator[Room]:
+        """Open a throw-away system with a plain user in it; everything of it goes at the end."""
+        base = self.base(suite)
+        place = Path(tempfile.mkdtemp(prefix="run-", dir=self.place))
+        root = place / "root"
+        try:
+            _layer(base, place, root)
+            _devices(root)
+            room = Room(root, suite, host.carry_into(root))
+            (root / "usr/sbin/policy-rc.d").write_text(_NO_SERVICES, encoding="utf-8")
+            (root / "usr/sbin/policy-rc.d").chmod(0o755)
+            room.run(f"useradd --create-home --shell /bin/sh {PERSON}").must()
+            room.run("apt-get update -qq").must()
+            if packages:
+                room.install(*packages.split())
+            yield room
+        finally:
+            discard(place)
+
+    def sweep(self) -> None:
+        """Put away what runs that were killed have left."""
+        for left in (*self.place.glob("run-*"), *self.place.glob("*.making-*")):
+            discard(left)
+
+
+def mounted_below(place: Path) -> list[str]:
+    """List what is mounted on or below a folder, the deepest first."""
+    text = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    points = [_unescaped(line.split()[4]) for line in text.splitlines()]
+    resolved = place.resolve()
+    return sorted((point for point in points if Path(point).is_relative_to(resolved)), key=len, reverse=True)
+
+
+def unmount_below(place: Path) -> None:
+    """Unmount everything on or below a folder."""
+    for point in mounted_below(place):
+        subprocess.run(["umount", "--lazy", point], capture_output=True, check=False)
+
+
+def discard(place: Path) -> None:
+    """Unmount and delete a folder; what is still mounted keeps it from being deleted. Raises SetupFailed."""
+    _end_processes(place)
+    unmount_below(place)
+    if still := mounted_below(place):
+        raise SetupFailed(f"{', '.join(still)} cannot be unmounted, so {place} is left as it is.")
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _layer(base: Path, place: Path, root: Path) -> None:
+    """Lay a writable layer over the base; where the disk cannot, copy it."""
+    for name in ("upper", "work", "root"):
+        (place / name).mkdir()
+    options = f"lowerdir={base},upperdir={place / 'upper'},workdir={place / 'work'}"
+    laid = subprocess.run(
+        ["mount", "-t", "overlay", "overlay", "-o", options, str(root)], capture_output=True, check=False
+    )
+    if laid.returncode:
+        say("layers do not work on this disk; copying the system")
+        subprocess.run(["cp", "-a", f"{base}/.", str(root)], check=True)
+
+
+def _devices(root: Path) -> None:
+    """Give it /proc, /sys and a /dev of its own: single devices of this machine, never its whole /dev."""
+    dev = root / "dev"
+    _mount("-t", "proc", "proc", str(root / "proc"))
+    _mount("-t", "tmpfs", "-o", "mode=0755", "tmpfs", str(dev))
+    for name in _DEVICES:
+        (dev / name).touch()
+        _mount("--bind", f"/dev/{name}", str(dev / name))
+    for name in ("pts", "shm"):
+        (dev / name).mkdir()
+    _mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666,mode=0620,gid=5", "devpts", str(dev / "pts"))
+    _mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(dev / "shm"))
+    (dev / "ptmx").symlink_to("pts/ptmx")
+    for name, target in {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}.items():
+        (dev / name).symlink_to(f"/proc/self/fd{target}")
+
+
+def _mount(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SetupFailed(f"mount {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+def _end_processes(place: Path) -> None:
+    """End the processes whose root lies below a folder; without them nothing there is busy."""
+    own = os.getpid()
+    inside = str(place.resolve())
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal() or int(entry.name) == own:
+            continue
+        try:
+            rooted = os.readlink(entry / "root")
+            if rooted == inside or rooted.startswith(f"{inside}/"):
+                os.kill(int(entry.name), 9)
+        except OSError:
+            continue  # it has ended meanwhile
+
+
+def _unescaped(text: str) -> str:
+    return text.encode().decode("unicode_escape") if "\\" in text else text

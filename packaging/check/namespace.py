@@ -1,0 +1,72 @@
+"""A place of its own for a check: what it mounts and starts is gone when it ends, however it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+MARK = "HELIX_CHECK_APART"
+PACKAGING = Path(__file__).resolve().parent.parent
+NEEDED = {"debootstrap": "debootstrap", "unshare": "util-linux", "git": "git"}
+DEBIANS_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+def hindrance() -> str:
+    """Say in one line why no system can be built here; nothing if it can."""
+    if not sys.platform.startswith("linux"):
+        return "systems to check in are built on Linux only."
+    lacking = [package for program, package in NEEDED.items() if not shutil.which(program)]
+    if not DEBIANS_KEYS.exists():
+        lacking.append("debian-archive-keyring")
+    if lacking:
+        return f"to build a system to check in, install:  sudo apt-get install -y {' '.join(lacking)}"
+    if os.geteuid() != 0:
+        return "building a system to check in needs root. Call this again with sudo."
+    tried = subprocess.run([*_apart(), "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        return f"root may not mount here ({' '.join(tried.stderr.split())}): a container needs CAP_SYS_ADMIN."
+    return ""
+
+
+def is_apart() -> bool:
+    """Tell whether this process has mounts and process numbers of its own."""
+    return MARK in os.environ
+
+
+def go_apart(arguments: Sequence[str]) -> int:
+    """Run the check again in a process with mounts and process numbers of its own; its exit code."""
+    environ = os.environ | {MARK: "1", "PYTHONPATH": str(PACKAGING)}
+    line = [*_apart(), sys.executable, "-m", "check", *arguments]
+    child = subprocess.Popen(line, env=environ)
+    # The check itself gets SIGTERM when `unshare`, which heeds no signal, is gone.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: child.kill())
+    while True:
+        try:
+            code = child.wait()
+            return code if code >= 0 else 128 - code
+        except KeyboardInterrupt:
+            continue  # the terminal has told the check, too; it puts everything away and ends
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end this process the way Ctrl+C does: by an exception that cleans up."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _apart() -> list[str]:
+    return [
+        *("unshare", "--mount", "--propagation", "private", "--pid", "--fork"),
+        *("--kill-child=SIGTERM", "--mount-proc", "--ipc"),
+    ]

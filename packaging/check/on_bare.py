@@ -1,0 +1,121 @@
+"""The door on systems that hold nothing: as root, as a plain user, without any Python, and with `make`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from check.chroot import PERSON, Done, Room, Rooms
+from check.table import Step, Table, Wrong
+
+ROOT = Path(__file__).resolve().parents[2]
+_LINE = re.compile(r"^helix: .*:  sudo (apt-get install -y .*)$")
+_SECOND_RUN_S = 15.0
+
+
+def steps(rooms: Rooms, suite: str, table: Table) -> None:
+    """Try the door in two clean systems of one suite: root's, then a plain user's."""
+    with rooms.room(suite) as room:
+        _as_root(room, table)
+    with rooms.room(suite) as room:
+        _as_person(room, table)
+    if table.whole:
+        with rooms.room(suite) as room:
+            _whole_suite(room, table)
+
+
+def _as_root(room: Room, table: Table) -> None:
+    with table.step("root, no Python: ./helix doctor names one line") as step:
+        place = _clone(room, "root")
+        step.detail = _one_line(room.run(f"cd {place} && ./helix doctor").must(1), sudo=False)
+    with table.step("root, no Python: ./helix run self-check") as step:
+        _self_check(room.run(f"cd {place} && ./helix run self-check").must(), step)
+    with table.step("root: ./helix run self-check, again") as step:
+        again = room.run(f"cd {place} && ./helix run self-check").must()
+        _self_check(again, step)
+        if again.seconds > _SECOND_RUN_S:
+            raise Wrong(f"the second run took {again.seconds:.0f} s")
+    with table.step("root: ./helix test tests/unit/context") as step:
+        step.detail = _last_line(room.run(f"cd {place} && ./helix test -q tests/unit/context").must())
+    with table.step("root: ./helix check") as step:
+        step.detail = _last_line(room.run(f"cd {place} && ./helix check").must())
+    with table.step("root: ./helix doctor, all there") as step:
+        room.run(f"cd {place} && ./helix doctor").must()
+    with table.step("root: make help, make run: the guided demo to its end") as step:
+        room.install("make")
+        room.run(f"cd {place} && make help").must()
+        done = room.run(f"cd {place} && make run").must()
+        pictures = len(list((room.root / place.lstrip("/") / "build" / "demo").glob("*.png")))
+        if not pictures:
+            raise Wrong("no picture in build/demo")
+        step.detail = f"{pictures} pictures; {_last_line(done)}"
+
+
+def _as_person(room: Room, table: Table) -> None:
+    with table.step("plain user, no Python: one line, exit 1"):
+        place = _clone(room, PERSON)
+        line = _one_line(room.run(f"cd {place} && ./helix run self-check", user=PERSON).must(1))
+    with table.step("root runs that line") as step:
+        step.detail = line
+        room.run(line).must()
+    with table.step("plain user: ./helix run self-check") as step:
+        _self_check(room.run(f"cd {place} && ./helix run self-check", user=PERSON).must(), step)
+    with table.step("plain user: ./helix test names what is missing for it") as step:
+        line = _one_line(room.run(f"cd {place} && ./helix test tests/unit/context", user=PERSON).must(1))
+        step.detail = line
+        doctor = room.run(f"cd {place} && ./helix doctor", user=PERSON).must(1)
+        if line not in doctor.output:
+            raise Wrong(f"the doctor says otherwise: {doctor.output}")
+        room.run(line).must()
+    with table.step("plain user: ./helix test tests/unit/context") as step:
+        said = room.run(f"cd {place} && ./helix test -q tests/unit/context", user=PERSON).must()
+        step.detail = _last_line(said)
+    with table.step("plain user: ./helix doctor, all there"):
+        room.run(f"cd {place} && ./helix doctor", user=PERSON).must()
+
+
+def _whole_suite(room: Room, table: Table) -> None:
+    with table.step("plain user: make test, the whole suite") as step:
+        room.install("make")
+        place = _clone(room, PERSON)
+        line = _one_line(room.run(f"cd {place} && make test", user=PERSON).must(2))
+        room.run(line).must()
+        step.detail = _last_line(room.run(f"cd {place} && make test", user=PERSON, limit=3600).must())
+
+
+def _clone(room: Room, user: str) -> str:
+    """Clone HEAD into a user's home, as that user's own; the path there."""
+    folder = room.home(user) / "helix"
+    # The checkout may belong to somebody else than root.
+    trusting = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+    command = ["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(folder)]
+    done = subprocess.run(command, env=os.environ | trusting, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Wrong(f"git clone: {done.stderr.strip()}")
+    place = f"/{folder.relative_to(room.root)}"
+    room.run(f"chown -R {user}:{user} {place}").must()
+    return place
+
+
+def _one_line(done: Done, *, sudo: bool = True) -> str:
+    """Give the command that the door's only line tells to run. Raises Wrong."""
+    lines = done.output.strip().splitlines()
+    pattern = _LINE if sudo else re.compile(_LINE.pattern.replace("sudo ", ""))
+    told = [match[1] for match in map(pattern.match, lines) if match]
+    # make adds a line of its own about the failure.
+    if len(told) != 1 or len([line for line in lines if not line.startswith("make: ")]) != 1:
+        raise Wrong(f"not one line with one command: {done.output}")
+    return told[0]
+
+
+def _self_check(done: Done, step: Step) -> None:
+    if "all parts work" not in done.output:
+        raise Wrong(done.output[-600:])
+    said = re.search(r"^ok +versions +(.*)$", done.output, re.MULTILINE)
+    step.detail = said[1] if said else ""
+
+
+def _last_line(done: Done) -> str:
+    return done.output.strip().splitlines()[-1]

@@ -1,0 +1,80 @@
+"""./helix package check: installs and runs what was made in clean systems, one table per system."""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from environment import SetupFailed, say
+
+from check import namespace, on_bare
+from check.chroot import SUITES, Rooms
+from check.table import Table
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOTS = ROOT / "dist" / "check"
+
+Steps = Callable[[Rooms, str, Table], None]
+KINDS: dict[str, Steps] = {"door": on_bare.steps}
+WHOLE = "--whole"
+
+
+def build(root: Path, words: Sequence[str]) -> int:
+    """Check, as a target of `./helix package`."""
+    return check(words)
+
+
+def check(arguments: Sequence[str]) -> int:
+    """Check the named kinds on the named systems, all of them if none is named; 0 when every step passed."""
+    unknown = [word for word in arguments if word not in {*KINDS, *SUITES, WHOLE}]
+    if unknown:
+        say(f"check knows {', '.join((*KINDS, *SUITES, WHOLE))}, not {unknown[0]!r}.")
+        return 2
+    if not namespace.is_apart():
+        if hindrance := namespace.hindrance():
+            say(hindrance)
+            return 1
+        return namespace.go_apart(arguments)
+    namespace.end_on_signals()
+    kinds = [kind for kind in KINDS if kind in arguments] or list(KINDS)
+    suites = [suite for suite in SUITES if suite in arguments] or list(SUITES)
+    try:
+        with _alone() as rooms:
+            tables = [_checked(rooms, kind, suite, arguments) for kind in kinds for suite in suites]
+    except SetupFailed as failed:
+        say(str(failed))
+        return 1
+    except KeyboardInterrupt:
+        say("stopped; everything is put away.")
+        return 130
+    failures = sum(table.failures for table in tables)
+    sys.stdout.write(f"{failures} steps failed\n" if failures else "every step passed\n")
+    return 1 if failures else 0
+
+
+def _checked(rooms: Rooms, kind: str, suite: str, arguments: Sequence[str]) -> Table:
+    table = Table(f"{kind} {suite}", whole=WHOLE in arguments)
+    try:
+        KINDS[kind](rooms, suite, table)
+    finally:
+        table.write(SHOTS / f"{kind}-{suite}.md")
+    return table
+
+
+@contextmanager
+def _alone() -> Iterator[Rooms]:
+    """Let one check at a time into this checkout, and put away what a killed one has left."""
+    place = ROOT / "build" / "chroots"
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another check is running in this checkout; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        rooms = Rooms(place)
+        rooms.sweep()
+        yield rooms

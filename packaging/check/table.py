@@ -1,0 +1,76 @@
+"""The table of a check: what was tried, how it went, how long it took."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class Wrong(Exception):
+    """What was tried did not go as it must; the message says what was seen."""
+
+
+@dataclass
+class Step:
+    """One line of the table."""
+
+    name: str
+    detail: str = ""
+    passed: bool = False
+    seconds: float = 0.0
+
+    def line(self) -> str:
+        """Write it as a line."""
+        head = f"{self._verdict:<4}  {self.seconds:6.1f} s  {self.name}"
+        return f"{head}: {self.detail}" if self.detail else head
+
+    def row(self) -> str:
+        """Write it as a row of Markdown."""
+        detail = " ".join(self.detail.replace("|", "\\|").split())
+        return f"| {self._verdict} | {self.name} | {detail} | {self.seconds:.1f} |\n"
+
+    @property
+    def _verdict(self) -> str:
+        return "ok" if self.passed else "FAIL"
+
+
+@dataclass
+class Table:
+    """The steps of one check on one system, printed as they end."""
+
+    title: str
+    whole: bool = False
+    """Whether to take the long way, too."""
+    steps: list[Step] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Step]:
+        """Time what is done inside. What goes wrong there is written down, and the next step is tried."""
+        step = Step(name)
+        started = time.monotonic()
+        try:
+            yield step
+            step.passed = True
+        except (Wrong, OSError) as wrong:
+            step.detail = str(wrong)
+        finally:
+            step.seconds = time.monotonic() - started
+            self.steps.append(step)
+            sys.stdout.write(f"{self.title:<16} {step.line()}\n")
+            sys.stdout.flush()
+
+    @property
+    def failures(self) -> int:
+        """How many steps failed."""
+        return sum(not step.passed for step in self.steps)
+
+    def write(self, path: Path) -> None:
+        """Keep the table as Markdown."""
+        rows = "".join(step.row() for step in self.steps)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        head = f"# {self.title}\n\n| | step | seen | s |\n|---|---|---|---|\n"
+        path.write_text(head + rows, encoding="utf-8")

@@ -1,0 +1,85 @@
+"""Which system this is, and how it calls and installs what the app needs: the facts of system-*.txt."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RELEASE = Path("/etc/os-release")
+INSTALL = {
+    "apt": "apt-get install -y --no-install-recommends",
+    "dnf": "dnf install -y",
+    "zypper": "zypper --non-interactive install",
+    "pacman": "pacman -S --needed --noconfirm",
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A library (`lib….so.N`) or program of the system: when it is needed, and who has it."""
+
+    when: str
+    name: str
+    debian: str
+    arch: str
+
+    def package(self, manager: str) -> str:
+        """Its name for a package manager; dnf and zypper know what is inside packages."""
+        if manager == "pacman":
+            return self.arch
+        if manager in {"dnf", "zypper"}:
+            return f"'{self.name}()(64bit)'" if self.name.startswith("lib") else f"/usr/bin/{self.name}"
+        return self.debian
+
+
+def pieces() -> tuple[Piece, ...]:
+    """Read what the app and its tests take from the system."""
+    return tuple(Piece(*words) for words in _rows("system-packages.txt"))
+
+
+def os_release(path: Path = RELEASE) -> dict[str, str]:
+    """Read which system this is; nothing where none says so."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {name: value.strip("\"'") for name, equals, value in pairs if equals}
+
+
+def known_pythons(release: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Give the package manager of a system and its packages of a Python that fits; ("", []) if unknown."""
+    version = release.get("VERSION_ID", "")
+    rows = [(words[0], words[1], words[2], words[3:]) for words in _rows("system-pythons.txt")]
+    for name in [release.get("ID", ""), *release.get("ID_LIKE", "").split()]:
+        for known, at, manager, packages in rows:
+            if known == name and at in {version, "*"}:
+                return manager, packages
+        version = ""  # of this system alone, not of those it is like
+    return "", []
+
+
+def install_line(manager: str, packages: Sequence[str], *, sudo: bool = True) -> str:
+    """Write the one line that installs packages; nothing for a manager that is not known."""
+    if manager not in INSTALL or not packages:
+        return ""
+    return f"{'sudo ' if sudo else ''}{INSTALL[manager]} {' '.join(packages)}"
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """Name each once, in the order of the first time."""
+    return list(dict.fromkeys(names))
+
+
+def described(release: Mapping[str, str]) -> str:
+    """Name this system for people."""
+    return release.get("PRETTY_NAME") or release.get("ID") or sys.platform
+
+
+def _rows(name: str) -> Iterator[list[str]]:
+    for line in (HERE / name).read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            yield line.split()

@@ -1,0 +1,76 @@
+"""./helix doctor: what is there, what is missing, and one line that installs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import qt_libraries
+from distribution import described, install_line, known_pythons, os_release, unique
+from environment import LOCKS, Environment, SetupFailed
+
+_NICE_TO_HAVE = {
+    "bwrap": ("bubblewrap", "the stronger sandbox for commands"),
+    "make": ("make", "make run, make test"),
+}
+_SPACE_GB = 1.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: a mark, what was looked at, what was found."""
+
+    mark: str
+    what: str
+    detail: str
+    packages: tuple[str, ...] = ()
+
+
+def examine(environment: Environment, environ: Mapping[str, str]) -> int:
+    """Print every finding and the line that installs what is missing; 1 if something is."""
+    found = list(_findings(environment, environ))
+    for one in found:
+        sys.stdout.write(f"{one.mark:<7}  {one.what:<18} {one.detail}\n")
+    manager, _ = known_pythons(os_release())
+    for mark, told in (("MISSING", "To install what is missing"), ("could", "To install the rest, too")):
+        packages = unique(name for one in found if one.mark == mark for name in one.packages)
+        if not packages:
+            continue
+        line = install_line(manager, packages, sudo=os.geteuid() != 0)
+        sys.stdout.write(f"\n{told}:\n  {line or 'Debian calls it ' + ' '.join(packages)}\n")
+    return 1 if any(one.mark == "MISSING" for one in found) else 0
+
+
+def _findings(environment: Environment, environ: Mapping[str, str]) -> Iterator[Finding]:
+    yield Finding("ok", "system", described(os_release()))
+    yield _python()
+    display = environ.get("WAYLAND_DISPLAY") or environ.get("DISPLAY")
+    yield Finding("ok", "display", display or "none: the app runs offscreen")
+    free = shutil.disk_usage(environment.root).free / 1e9
+    room = f"{free:.1f} GB free (set-up takes about {_SPACE_GB:.0f})"
+    yield Finding("ok" if free > _SPACE_GB else "MISSING", "disk", room)
+    for need in LOCKS:
+        lacking = qt_libraries.missing_packages(need, environ)
+        told = " ".join(lacking) or "all there"
+        yield Finding("MISSING" if lacking else "ok", f"packages to {need}", told, tuple(lacking))
+    for need, lock in LOCKS.items():
+        there = environment.holds(need)
+        told = f"{lock}, {'installed' if there else f'which ./helix {need} installs'}"
+        yield Finding("ok" if there else "later", f"lock to {need}", told)
+    for program, (package, use) in _NICE_TO_HAVE.items():
+        there = bool(shutil.which(program))
+        yield Finding("ok" if there else "could", program, use, () if there else (package,))
+
+
+def _python() -> Finding:
+    version = sys.version.split()[0]
+    try:
+        lacking = qt_libraries.missing_binding(str(Path(sys.executable).resolve()))
+    except SetupFailed as failed:
+        return Finding("MISSING", "python", f"{version}: {failed}")
+    told = f", with {lacking[0]} of the system" if lacking else ""
+    return Finding("MISSING" if lacking else "ok", "python", f"{version}{told}", tuple(lacking))

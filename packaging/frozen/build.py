@@ -1,0 +1,110 @@
+"""./helix package frozen: the app with its Python and Qt as a folder that runs anywhere, in build/frozen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import build_identity
+from environment import SetupFailed, say
+from frozen import libraries, system_licences
+from package_environment import install_app, package_environment
+from system_tools import all_files, run
+
+PLACE = Path("build", "frozen")
+NAME = "helix-desktop"
+
+
+def build(root: Path, words: Sequence[str]) -> int:
+    """Freeze the checkout and prove that the result runs."""
+    tree = freeze(root)
+    run(tree / NAME, "--version")
+    size = sum(path.lstat().st_size for path in all_files(tree))
+    sys.stdout.write(f"{tree.relative_to(root)}  {size / 1e6:.1f} MB\n")
+    return 0
+
+
+def freeze(root: Path) -> Path:
+    """Build build/frozen/helix-desktop anew. Raises SetupFailed."""
+    start = time.monotonic()
+    environment = package_environment(root)
+    date = build_identity.epoch(root)
+    install_app(environment, date)
+    say("freezing the app")
+    place = root / PLACE
+    shutil.rmtree(place, ignore_errors=True)
+    spec = root / "packaging" / "frozen" / "helix.spec"
+    origins = place / "origins.json"
+    place.mkdir(parents=True)
+    extra = {
+        "PYTHONHASHSEED": "0",
+        "SOURCE_DATE_EPOCH": str(date),
+        # Every package is compressed as a whole, better than modules one by one; a start has less to unpack.
+        "PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0",
+        "HELIX_ORIGINS": str(origins),
+    }
+    log = run(
+        *(environment.python, "-P", "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"),
+        *("--distpath", place, "--workpath", place / "work", spec),
+        folder=environment.python.parent,
+        extra=extra,
+    )
+    tree = place / NAME
+    (place / "freezing.log").write_text(log, encoding="utf-8")
+    python = run(environment.python, "-c", "import platform; print(platform.python_version())").strip()
+    build_identity.write_identity(root, resources(tree), "frozen", python)
+    if sys.platform.startswith("linux"):
+        system_licences.write(origins, root, resources(tree))
+        libraries.verified(tree)
+    make_uniform(tree, date)
+    shutil.rmtree(place / "work")
+    say(f"frozen in {time.monotonic() - start:.0f} s")
+    return tree
+
+
+def frozen_tree(root: Path) -> Path:
+    """The frozen app, built if it is not there or older than what it is built from."""
+    tree = root / PLACE / NAME
+    stamp = root / PLACE / "commit.stamp"
+    wanted = f"{build_identity.commit(root)} {build_identity.epoch(root)}"
+    fresh = stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted and (tree / NAME).is_file()
+    if not fresh or wanted.partition(" ")[0].endswith(("+changes", "unknown")):
+        tree = freeze(root)
+        stamp.write_text(wanted, encoding="utf-8")
+    return tree
+
+
+def copy_for(root: Path, tree: Path, place: Path, target: str) -> None:
+    """Copy the frozen app into the staging folder of a package, as that target's build."""
+    shutil.copytree(tree, place, symlinks=True)
+    told = (resources(tree) / build_identity.NAME).read_text(encoding="utf-8")
+    python = told.rpartition('python = "')[2].partition('"')[0]
+    build_identity.write_identity(root, resources(place), target, python)
+    make_uniform(place, build_identity.epoch(root))
+
+
+def resources(tree: Path) -> Path:
+    """Where a frozen app has the resources. Raises SetupFailed when it has none."""
+    found = tree / "_internal" / "resources"
+    if not found.is_dir():
+        raise SetupFailed(f"{found} is missing: the app is not frozen whole. Run ./helix package frozen.")
+    return found
+
+
+def make_uniform(tree: Path, date: int) -> None:
+    """Give every file and folder the rights and the date that it has on every build."""
+    for path in sorted(tree.rglob("*"), reverse=True):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or is_program(path) else 0o644)
+        os.utime(path, (date, date), follow_symlinks=False)
+    tree.chmod(0o755)
+    os.utime(tree, (date, date))
+
+
+def is_program(path: Path) -> bool:
+    """Tell whether a file of the frozen app is one that is run: the app itself, and those in bin."""
+    return path.name == NAME or path.parent.name == "bin"

@@ -1,0 +1,98 @@
+"""./helix package TARGET...: builds and checks installers. Each target has a folder, read when asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from environment import SetupFailed, say
+from system_tools import NotHere
+
+Build = Callable[[Path, Sequence[str]], int]
+"""What each target's module has as `build`: the checkout and the words after `--`; an exit code."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A word after `./helix package`: what it makes, and the module that does so."""
+
+    does: str
+    module: str
+
+    def build(self) -> Build:
+        """Its function. Raises SetupFailed when this checkout does not have the module."""
+        try:
+            module = importlib.import_module(self.module)
+        except ModuleNotFoundError as error:
+            if error.name not in {self.module, self.module.partition(".")[0]}:
+                raise
+            place = Path("packaging", *self.module.split(".")).with_suffix(".py")
+            raise SetupFailed(f"this checkout has no {place}: that target cannot be built from it.") from None
+        build: Build = module.build
+        return build
+
+
+TARGETS = {
+    "frozen": Target("the app with its Python and Qt, in build/frozen", "frozen.build"),
+    "deb": Target("a package for Debian and Ubuntu", "deb.build"),
+    "rpm": Target("a package for Fedora and openSUSE", "rpm.build"),
+    "appimage": Target("one file that runs on any Linux", "appimage.build"),
+    "flatpak": Target("the manifest, checked; stores build it", "flatpak.build"),
+    "windows": Target("a set-up for Windows", "windows.build"),
+    "licences": Target("the licences of all parts", "release.licences"),
+    "sbom": Target("the list of all parts, for machines", "release.sbom"),
+    "check": Target("install, run and remove what was built, in clean systems", "check.run"),
+}
+ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "licences", "sbom")
+"""What `all` builds, in this order: later targets use what earlier ones made."""
+
+
+def main(root: Path, words: Sequence[str]) -> int:
+    """Build the named targets in their order; 0 when all are built. `-- WORDS` go to each of them."""
+    named, _, rest = _parted(words)
+    unknown = [name for name in named if name not in {*TARGETS, "all"}]
+    if unknown or not named:
+        say(f"there is no target {unknown[0]!r}." if unknown else "name what to build.")
+        _list()
+        return 2
+    if "all" in named:
+        return _all(root, rest)
+    for name in named:
+        if code := TARGETS[name].build()(root, rest):
+            return code
+    return 0
+
+
+def _parted(words: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    at = list(words).index("--") if "--" in words else len(words)
+    return list(words[:at]), "--", list(words[at + 1 :])
+
+
+def _list() -> None:
+    sys.stderr.write("Usage: ./helix package TARGET... [-- WORDS]\n\n")
+    for name, target in TARGETS.items():
+        sys.stderr.write(f"  {name:<10} {target.does}\n")
+    sys.stderr.write(f"  {'all':<10} {', '.join(ALL)}: what this machine can\n")
+
+
+def _all(root: Path, rest: Sequence[str]) -> int:
+    """Build everything that can be built here, then say what was and what was not."""
+    told = {name: _tried(name, root, rest) for name in ALL}
+    for name, why in told.items():
+        sys.stdout.write(f"{'built  ' if not why else 'skipped' if why[0] else 'FAILED '}  {name:<10} ")
+        sys.stdout.write(f"{why[1] if why else TARGETS[name].does}\n")
+    return 1 if any(why and not why[0] for why in told.values()) else 0
+
+
+def _tried(name: str, root: Path, rest: Sequence[str]) -> tuple[bool, str] | None:
+    """None when it is built; else whether that is this machine's limit, and why."""
+    try:
+        code = TARGETS[name].build()(root, rest)
+    except NotHere as lacking:
+        return True, str(lacking)
+    except SetupFailed as failed:
+        return False, str(failed)
+    return (False, f"exit code {code}") if code else None

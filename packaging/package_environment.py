@@ -1,0 +1,100 @@
+"""build/package-env: the Python that is shipped, with the app installed as a wheel and what freezes it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from environment import Environment, SetupFailed, clean_environ, say
+from system_tools import run
+
+PLACE = Path("build", "package-env")
+LOCK = Path("packaging", "requirements-package.txt")
+PYTHON_VARIABLE = "HELIX_BUILD_PYTHON"
+
+_SYSTEM = ("/usr/bin/python3.11", "/usr/bin/python3.12")
+_PROBE = """
+import ctypes, ensurepip, ssl, sys, sysconfig, venv
+library = sysconfig.get_config_var("INSTSONAME") or ""
+if sys.platform == "linux" and library.endswith(".a"):
+    library = "libpython%d.%d.so.1.0" % sys.version_info[:2]
+if sys.platform == "linux":
+    from pathlib import Path
+    near = Path(sysconfig.get_config_var("LIBDIR") or "", library)
+    ctypes.CDLL(str(near) if near.is_file() else library)
+sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))
+"""
+
+
+def package_environment(root: Path) -> Environment:
+    """The environment, holding what its lock names. Raises SetupFailed."""
+    base = shipped_python(root)
+    found = Environment(root, str(PLACE), {"package": str(LOCK)}, base)
+    with found.alone():
+        made_with = root / PLACE / "helix-python.stamp"
+        if not made_with.is_file() or made_with.read_text(encoding="utf-8") != _version(base):
+            shutil.rmtree(root / PLACE, ignore_errors=True)
+        found.ensure("package")
+        made_with.write_text(_version(base), encoding="utf-8")
+    return found
+
+
+def shipped_python(root: Path) -> str:
+    """The Python that goes into packages: HELIX_BUILD_PYTHON, else the system's, else the one at work.
+
+    The system's is built for every processor of its kind and gets fixes with the system. Raises SetupFailed.
+    """
+    named = os.environ.get(PYTHON_VARIABLE, "").strip()
+    if named:
+        if not _fits(named):
+            raise SetupFailed(
+                f"{PYTHON_VARIABLE}={named} cannot be shipped: it has to be Python 3.11 or 3.12 with venv, "
+                "pip and its shared library (Debian: python3.11-venv and libpython3.11)."
+            )
+        return named
+    for candidate in _candidates():
+        if _fits(candidate):
+            return candidate
+    raise SetupFailed(
+        "no Python here can be shipped. Install one:  sudo apt-get install -y python3-venv libpython3.11"
+    )
+
+
+def install_app(environment: Environment, epoch: int) -> None:
+    """Install the checkout as a wheel, so that metadata and resources are those of a release."""
+    dated = {"SOURCE_DATE_EPOCH": str(epoch)}
+    with tempfile.TemporaryDirectory() as place:
+        quiet = ("--quiet", "--disable-pip-version-check", "--no-deps")
+        pip = (environment.python, "-m", "pip")
+        say("building the wheel of the app")
+        run(*pip, "wheel", *quiet, "--no-build-isolation", "-w", place, environment.root, extra=dated)
+        (wheel,) = Path(place).glob("*.whl")
+        run(*pip, "install", *quiet, "--no-compile", "--force-reinstall", wheel)
+
+
+def _candidates() -> Iterator[str]:
+    if sys.platform == "linux":
+        yield from (one for one in _SYSTEM if shutil.which(one))
+    yield str(Path(sys.executable).resolve())
+
+
+def _fits(python: str) -> bool:
+    return _asked(python, _PROBE).returncode == 0
+
+
+def _version(python: str) -> str:
+    return _asked(python, "import sys; print(sys.base_prefix, sys.version)").stdout.strip()
+
+
+def _asked(python: str, code: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            [python, "-c", code], env=clean_environ(), capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        return subprocess.CompletedProcess(python, 1, "", str(error))

@@ -1,0 +1,88 @@
+"""SHA256SUMS beside what was built: written sorted, and held against the files again."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+NAME = "SHA256SUMS"
+# The form of sha256sum, which reads it with --check; its mark for binary files may stand there too.
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
+
+
+def digest(path: Path) -> str:
+    """Give the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def products(folder: Path) -> list[Path]:
+    """List what a folder holds, the list itself left out, sorted by name."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
+    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+
+
+def write(folder: Path) -> Path:
+    """Write the list of a folder and give its path. Raises ValueError when there is nothing to list."""
+    files = products(folder)
+    if not files:
+        raise ValueError(f"{folder} holds nothing to sum up. Build something first:  ./helix package all")
+    lines = [f"{digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    (folder / NAME).write_text("".join(lines), encoding="utf-8", newline="\n")
+    return folder / NAME
+
+
+def complaints(folder: Path) -> list[str]:
+    """List where a folder and its list differ: changed, missing and unlisted files. Raises ValueError."""
+    told = _read(folder / NAME)
+    there = {path.relative_to(folder).as_posix(): path for path in products(folder)}
+    return [
+        *(f"{name} is missing" for name in sorted(told.keys() - there.keys())),
+        *(f"{name} is not in the list" for name in sorted(there.keys() - told.keys())),
+        *(
+            f"{name} is not what was listed"
+            for name in sorted(told.keys() & there.keys())
+            if digest(there[name]) != told[name]
+        ),
+    ]
+
+
+def _read(path: Path) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        found = _LINE.fullmatch(line)
+        if not found:
+            raise ValueError(f"{path}, line {number}: this is no SHA-256 and name.")
+        if found[2] in told:
+            raise ValueError(f"{path}, line {number}: {found[2]} stands there twice.")
+        told[found[2]] = found[1]
+    return told
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the list, or with --verify hold the files against it; 1 when something is wrong."""
+    grammar = argparse.ArgumentParser(prog="checksums", description=__doc__)
+    grammar.add_argument("folder", type=Path, nargs="?", default=Path("dist"))
+    grammar.add_argument("--verify", action="store_true", help="change nothing, tell what differs")
+    given = grammar.parse_args(arguments)
+    try:
+        wrong = complaints(given.folder) if given.verify else []
+        if not given.verify:
+            sys.stdout.write(write(given.folder).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        wrong = [str(error)]
+    sys.stderr.writelines(f"checksums: {one}\n" for one in wrong)
+    return 1 if wrong else 0
+
+
+def build(root: Path, words: Sequence[str]) -> int:
+    """Write dist/SHA256SUMS, or hold dist/ against it with `-- --verify`."""
+    return main([str(root / "dist"), *words])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,190 @@
+"""The bill of materials of a release (CycloneDX 1.6): the packages of the lock, and what is not Python.
+
+The same checkout gives the same bytes. It covers all systems: a part that only some of them get says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from build_identity import epoch, version
+
+Json = dict[str, object]
+
+NAME = "helix-desktop.cdx.json"
+PARTS = Path(__file__).with_name("parts.toml")
+# What the app tells of its parts that are no packages, see config/licences.py.
+TOLD = Path("resources", "licences", "parts.toml")
+_SPDX = re.compile(r"[\w.+-]+(?: (?:AND|OR|WITH) [\w.+-]+)*")
+_ENTRY = re.compile(
+    r"^(?P<name>[a-z0-9-]+)==(?P<version>[\w.]+)(?: ; (?P<marker>[^\\\n]+?))? \\\n"
+    r"(?P<hashes>(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)(?P<via>(?:    #.*\n?)*)",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Locked:
+    """One entry of the lock: a package, when it is installed, and which packages ask for it."""
+
+    name: str
+    version: str
+    marker: str = ""
+    hashes: tuple[str, ...] = ()
+    asked_by: tuple[str, ...] = field(default=())
+
+    @property
+    def purl(self) -> str:
+        """The address under which everybody knows it."""
+        return f"pkg:pypi/{self.name}@{self.version}"
+
+
+def locked(text: str) -> list[Locked]:
+    """Read a lock. Raises ValueError when it holds an entry that cannot be read."""
+    found = [
+        Locked(
+            entry["name"],
+            entry["version"],
+            entry["marker"] or "",
+            tuple(re.findall("[0-9a-f]{64}", entry["hashes"])),
+            tuple(re.findall(r"#\s+(?:via )?([\w.-]+)(?: \(.*\))?$", entry["via"], re.MULTILINE)),
+        )
+        for entry in _ENTRY.finditer(text)
+    ]
+    if len(found) != len(re.findall("^[a-z0-9-]+==", text, re.MULTILINE)):
+        raise ValueError("the lock holds entries that cannot be read; make it again with ./helix lock.")
+    return sorted(found, key=lambda one: (one.name, one.version))
+
+
+def bill(root: Path) -> Json:
+    """Make the bill of a checkout. Raises ValueError where a licence is not named, and SetupFailed."""
+    packages = locked((root / "requirements.txt").read_text(encoding="utf-8"))
+    parts = tomllib.loads(PARTS.read_text(encoding="utf-8"))
+    if unnamed := sorted({one.name for one in packages} - parts["packages"].keys()):
+        raise ValueError(f"{PARTS.name} names no licence of {', '.join(unnamed)}. Read it off the package.")
+    others = [*parts["other"], *_told(root, {one["name"] for one in parts["other"]})]
+    app = _app(version(root))
+    components = [
+        *(_package(one, parts["packages"][one.name]) for one in packages),
+        *(_other(one) for one in others),
+    ]
+    body: Json = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "timestamp": datetime.fromtimestamp(epoch(root), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "component": app,
+        },
+        "components": components,
+        "dependencies": list(_dependencies(str(app["bom-ref"]), packages, others)),
+    }
+    # Named after what it says: the same bill has the same number, another one has another.
+    number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(body, sort_keys=True))
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "serialNumber": f"urn:uuid:{number}",
+        **body,
+    }
+
+
+def _told(root: Path, known: Collection[str]) -> Iterator[dict[str, str]]:
+    """Give what the app tells of its parts, but for itself and for what is known better."""
+    _, *parts = tomllib.loads((root / TOLD).read_text(encoding="utf-8"))["part"]
+    for part in parts:
+        # What covers packages stands in the lock; `@` says that each installer has a version of its own.
+        if part["name"] not in known and "covers" not in part:
+            found = {"name": part["name"], "licence": part["licence"], "within": "helix-desktop"}
+            yield found | ({} if part.get("version", "@").startswith("@") else {"version": part["version"]})
+
+
+def _app(version_: str) -> Json:
+    return {
+        "type": "application",
+        "bom-ref": "helix-desktop",
+        "name": "helix-desktop",
+        "version": version_,
+        "supplier": {"name": "The Helix Desktop authors"},
+        "licenses": [{"license": {"id": "MIT"}}],
+    }
+
+
+def _package(one: Locked, licence: str) -> Json:
+    made: Json = {
+        "type": "library",
+        "bom-ref": one.purl,
+        "name": one.name,
+        "version": one.version,
+        "licenses": _licences(licence),
+        "purl": one.purl,
+    }
+    # The lock allows several files per package, one for each system: which one a build took, the hash tells.
+    properties = [("helix:installed-when", one.marker)] if one.marker else []
+    properties += [("helix:file-sha256", digest) for digest in one.hashes]
+    return made | {"properties": [{"name": name, "value": value} for name, value in properties]}
+
+
+def _other(one: dict[str, str]) -> Json:
+    made: Json = {"type": "library", "bom-ref": _reference(one), "name": one["name"]}
+    if "version" in one:
+        made["version"] = one["version"]
+    if "url" in one:
+        made["externalReferences"] = [{"type": "website", "url": one["url"]}]
+    properties = [{"name": "helix:within", "value": one["within"]}]
+    return made | {"licenses": _licences(one["licence"]), "properties": properties}
+
+
+def _reference(one: dict[str, str]) -> str:
+    return f"within:{one['within']}/{quote(one['name'])}"
+
+
+def _licences(expression: str) -> list[Json]:
+    if not _SPDX.fullmatch(expression):
+        return [{"license": {"name": expression}}]
+    return [{"expression": expression} if " " in expression else {"license": {"id": expression}}]
+
+
+def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str, str]]) -> Iterator[Json]:
+    """Say what each part needs: packages by the lock, others by what carries them."""
+    needs: dict[str, set[str]] = {app: set()}
+    for one in packages:
+        needs.setdefault(one.purl, set())
+    references = {one.name: [same.purl for same in packages if same.name == one.name] for one in packages}
+    references |= {f"{one.name}=={one.version}": [one.purl] for one in packages}
+    references[app] = [app]
+    for one in packages:
+        for asker in one.asked_by:
+            for reference in references.get(asker, ()):
+                needs[reference].add(one.purl)
+    for part in other:
+        needs.setdefault(_reference(part), set())
+        if part["within"] not in references:
+            raise ValueError(
+                f"{PARTS.name}: {part['name']} is within {part['within']}, which the lock lacks."
+            )
+        for reference in references[part["within"]]:
+            needs[reference].add(_reference(part))
+    for name, asked in sorted(needs.items()):
+        yield {"ref": name, "dependsOn": sorted(asked)}
+
+
+def text(root: Path) -> str:
+    """Give the bill as it is shipped."""
+    return json.dumps(bill(root), indent=2, ensure_ascii=False) + "\n"
+
+
+def build(root: Path, words: Sequence[str]) -> int:
+    """Write dist/helix-desktop.cdx.json."""
+    (root / "dist").mkdir(exist_ok=True)
+    (root / "dist" / NAME).write_text(text(root), encoding="utf-8", newline="\n")
+    sys.stdout.write(f"{Path('dist', NAME)}\n")
+    return 0

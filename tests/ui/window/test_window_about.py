@@ -1,0 +1,119 @@
+"""About: which build runs, its terms in place, and a newer release that only the person asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop import __version__
+from helix_desktop.ui.settings.about_page import AboutPage
+from tests.support.web_server import moved, opened_site, page
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+PAGE = "https://helix-desktop.invalid/releases/v9.1.0"
+NEWEST = json.dumps({"tag_name": "v9.1.0", "html_url": PAGE, "published_at": "2026-12-01T00:00:00Z"}).encode()
+ASK = "Look for a newer release"
+
+
+async def opened_about(rig: Rig, releases: str) -> AboutPage:
+    """The About page of a build that names this place to ask."""
+    origin = rig.opened.desk.origin
+    origin.build = replace(origin.build, releases=releases)
+    await rig.opened.settings.show("about")
+    return rig.opened.settings.dialog.about
+
+
+def says(about: AboutPage, words: str) -> bool:
+    """Whether the answer holds these words."""
+    return words in about.release
+
+
+async def test_nothing_is_asked_before_the_person_asks(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_site(
+        {"/latest": page(NEWEST, "application/json", more="Set-Cookie: who=you\r\n")}
+    ) as site:
+        async with opened_window(qapp, tmp_path) as rig:
+            await rig.opened.shell.begin()
+            about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
+            await asyncio.sleep(0.2)
+            assert (site.asked, about.release) == ([], "")
+            for _ in range(2):
+                about.show_release("")
+                press(about, ASK)
+                told = f"9.1.0 is out (2026-12-01). You have {__version__}."
+                await until(partial(says, about, told), "the answer")
+        assert len(site.asked) == 2
+        for asked in site.asked:
+            assert asked.startswith("GET /latest HTTP/1.1\r\n")
+            names = {line.partition(":")[0].lower() for line in asked.splitlines()[1:] if line}
+            assert names == {"host", "user-agent", "accept", "accept-encoding", "connection"}
+            assert "user-agent: HelixDesktop\r\n" in asked.replace("User-Agent", "user-agent")
+            assert __version__ not in asked
+
+
+async def test_the_page_is_shown_before_it_is_opened(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_site({"/latest": page(NEWEST)}) as site, opened_window(qapp, tmp_path) as rig:
+        about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
+        wanted: list[str] = []
+        about.page_requested.disconnect()
+        about.page_requested.connect(wanted.append)
+        press(about, ASK)
+        await until(partial(says, about, "is out"), "the answer")
+        assert wanted == []
+        press(about, f"Open {PAGE}")
+        assert wanted == [PAGE]
+
+
+async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> None:
+    pages = {
+        "/same": moved("/latest"),
+        "/latest": page(json.dumps({"tag_name": __version__}).encode()),
+        "/elsewhere": moved("http://localhost:1/latest"),
+        "/round": moved("/round"),
+        "/long": page(b'{"tag_name": "9.9.9"}' + b" " * 300_000),
+        "/nonsense": page(b"<html>"),
+    }
+    async with opened_site(pages) as site, opened_window(qapp, tmp_path) as rig:
+        for place, told in (
+            ("/same", f"You have the newest ({__version__})."),
+            ("/elsewhere", "Could not ask: 127.0.0.1 sends elsewhere, which is not followed."),
+            ("/round", "Could not ask: 127.0.0.1 sends on and on."),
+            ("/long", "Could not ask: the answer is too long to be one of releases."),
+            ("/nonsense", "Could not ask: the answer names no release."),
+            ("/missing", "Could not ask: the server answered with status 404."),
+        ):
+            about = await opened_about(rig, f"http://127.0.0.1:{site.port}{place}")
+            press(about, ASK)
+            await until(partial(says, about, told), told)
+        about = await opened_about(rig, "http://helix-desktop.invalid/latest")
+        press(about, ASK)
+        await until(
+            partial(says, about, "Could not ask: the place to ask is no https address."), "the refusal"
+        )
+        about = await opened_about(rig, "http://127.0.0.1:9/latest")
+        press(about, ASK)
+        await until(partial(says, about, "Could not ask: "), "the refusal")
+
+
+async def test_a_build_that_names_no_place_cannot_ask(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        about = await opened_about(rig, "")
+        assert about.release == "This build names no place to ask for a newer release."
+        with pytest.raises(AssertionError, match="there is no button"):
+            press(about, ASK)
+
+
+async def test_the_terms_are_shown_in_place(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        about = await opened_about(rig, "")
+        about.terms.field.setText("pyside")
+        assert about.terms.list.count() == 1
+        about.terms.list.setCurrentRow(0)
+        assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.terms.text.toPlainText()

@@ -1,0 +1,61 @@
+"""What stands where a command would: files by path and by address, links; commands keep their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.app.targets import FILE_WISH, OPEN, wish_of, with_command
+from helix_desktop.context.errors import InputUnusable
+
+COMMANDS = ("run", "cache", OPEN)
+NAMES = ["plain.helix", "with spaces.helix", "Ünï©ode 日本.helix", "100%25.helix", "a#b?c.helix", "UP.HELIX"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_is_found_by_its_path_and_by_its_address(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / name
+    place.touch()
+    monkeypatch.chdir(tmp_path)
+    expected = FILE_WISH + str(place)
+    assert wish_of(name) == wish_of(str(place)) == expected
+    assert wish_of(place.as_uri()) == expected
+    assert wish_of(place.as_uri().replace("file:///", "file://localhost/")) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["a.helix"], 0),
+        (["--data-dir", "x.helix", "a.helix"], 2),
+        (["--data-dir=x", "helix:open"], 1),
+        (["--data", "d", "file:///a.helix", "--data-dir", "e"], 2),
+        (["--workspace", "w", "HELIX:x"], 2),
+        (["--", "a.helix"], 1),
+    ],
+)
+def test_a_target_is_put_behind_the_command_that_stands_for_it(words: list[str], place: int) -> None:
+    assert with_command(words, COMMANDS) == [*words[:place], OPEN, *words[place:]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["run", "a.helix"], ["--data-dir", "a.helix"], ["--workspace", "a.helix"], ["--demo"], ["cache"]],
+)
+def test_other_words_stay_as_they_are(words: list[str]) -> None:
+    assert with_command(words, COMMANDS) == words
+
+
+@pytest.mark.parametrize("word", ["nonsense", "http://a/b", "a.helix.txt", ".", ""])
+def test_anything_else_is_refused(word: str) -> None:
+    with pytest.raises(InputUnusable, match="no command"):
+        with_command([word], COMMANDS)
+
+
+def test_a_folder_of_that_name_is_no_exported_workspace(tmp_path: Path) -> None:
+    (tmp_path / "folder.helix").mkdir()
+    with pytest.raises(InputUnusable, match="is not a file"):
+        wish_of(str(tmp_path / "folder.helix"))

@@ -1,0 +1,73 @@
+"""Links: each kind survives being written and read; everything else is refused with what to do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import InputUnusable
+from helix_desktop.context.link import Link, is_link, read_link
+
+HOME = "0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10"
+LINKS = st.builds(
+    lambda home, digest, session, kind: Link(
+        str(home), digest.hex() if kind == 1 else "", session.hex if kind == 2 else ""
+    ),
+    st.uuids(),
+    st.binary(min_size=32, max_size=32),
+    st.uuids(),
+    st.integers(0, 2),
+)
+
+
+@given(LINKS)
+def test_a_link_leads_to_what_it_was_made_of(link: Link) -> None:
+    assert read_link(link.text) == link
+    assert link.text.isascii()
+    assert len(link.text) <= 160
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "helix:",
+        "helix:open",
+        f"helix://open?workspace={HOME}",
+        f"helix:open?workspace={HOME.upper()}",
+        f"helix:open?workspace={HOME}&trust=1",
+        f"helix:open?workspace={HOME}#x",
+        f"helix:open?workspace={HOME} ",
+        f"helix:open?workspace=../{HOME}",
+        f"helix:run?workspace={HOME}",
+        f"helix:content/{'a' * 63}?workspace={HOME}",
+        f"helix:content/{'g' * 64}?workspace={HOME}",
+        f"helix:content/{'٣' * 64}?workspace={HOME}",
+        f"helix:session/..%2f..?workspace={HOME}",
+        f"https://open?workspace={HOME}",
+    ],
+)
+def test_what_is_no_link_is_refused(text: str) -> None:
+    with pytest.raises(InputUnusable) as refused:
+        read_link(text)
+    assert refused.value.why
+    assert refused.value.fix
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
+def test_signs_that_cannot_be_seen_are_refused(sign: str) -> None:
+    with pytest.raises(InputUnusable, match="cannot be seen"):
+        read_link(f"helix:open?workspace={HOME}{sign}")
+
+
+def test_a_link_without_end_is_refused_before_it_is_read() -> None:
+    with pytest.raises(InputUnusable, match="too long"):
+        read_link("helix:" + "a" * 10_000_000)
+
+
+@given(st.text())
+def test_any_text_is_refused(text: str) -> None:
+    with pytest.raises(InputUnusable):
+        read_link(text)
+    assert is_link(f"helix:{text}")

@@ -1,0 +1,208 @@
+"""The macOS bundle: its keys, what its code runs on, and the order in which it is signed."""
+
+from __future__ import annotations
+
+import plistlib
+import struct
+from pathlib import Path
+
+import pytest
+from environment import SetupFailed
+from macos import build, bundle, disk_image, icns, macho, notarise, sign
+from PySide6.QtGui import QImageReader
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop import __version__
+
+ARM, INTEL = 0x0100000C, 0x01000007
+
+
+def thin(machine: int = ARM, oldest: tuple[int, int] = (15, 0)) -> bytes:
+    """Make the beginning of a program for one architecture."""
+    command = struct.pack("<IIIIII", 0x32, 24, 1, oldest[0] << 16 | oldest[1] << 8, 0, 0)
+    return struct.pack("<IIIIIIII", 0xFEEDFACF, machine, 0, 2, 1, len(command), 0, 0) + command
+
+
+def fat(*parts: bytes) -> bytes:
+    """Make a program for several architectures."""
+    head, body = struct.pack(">II", 0xCAFEBABE, len(parts)), b""
+    start = len(head) + 20 * len(parts)
+    for part in parts:
+        (machine,) = struct.unpack_from("<I", part, 4)
+        head += struct.pack(">IIIII", machine, 0, start + len(body), len(part), 0)
+        body += part
+    return head + body
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    """A bundle as PyInstaller lays it out, with code that is only its beginning."""
+    made = tmp_path / f"{bundle.NAME}.app"
+    contents = made / "Contents"
+    for place, data in {
+        "MacOS/helix-desktop": thin(),
+        "Frameworks/libone.dylib": thin(),
+        "Frameworks/PySide6/QtCore.abi3.so": fat(thin(INTEL), thin()),
+        "Frameworks/Python.framework/Versions/3.12/Python": thin(),
+        "Resources/resources/models.toml": b"[models]",
+    }.items():
+        (contents / place).parent.mkdir(parents=True, exist_ok=True)
+        (contents / place).write_bytes(data)
+    (contents / "Frameworks" / "Python.framework" / "Versions" / "Current").symlink_to("3.12")
+    (contents / "Frameworks" / "resources").symlink_to("../Resources/resources")
+    (contents / "Info.plist").write_bytes(plistlib.dumps(bundle.info_plist("1.2.3")))
+    return made
+
+
+def test_links_and_files_are_ours() -> None:
+    """The scheme and the ending are declared, and the type that is opened is the type that is declared."""
+    keys = plistlib.loads(plistlib.dumps(bundle.info_plist(__version__)))
+    assert keys["CFBundleURLTypes"][0]["CFBundleURLSchemes"] == ["helix"]
+    (declared,) = keys["UTExportedTypeDeclarations"]
+    assert keys["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == [declared["UTTypeIdentifier"]]
+    assert declared["UTTypeTagSpecification"]["public.filename-extension"] == ["helix"]
+    assert keys["NSHighResolutionCapable"] is True
+    assert keys["CFBundleIdentifier"] == "org.helixdesktop.HelixDesktop"
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"), [("1.2.3", "1.2.3"), ("1.2.3rc1", "1.2.3"), ("10.0.4.dev2", "10.0.4")]
+)
+def test_macos_is_told_numbers_only(version: str, numbers: str) -> None:
+    """It compares three numbers and refuses letters."""
+    assert bundle.info_plist(version)["CFBundleVersion"] == numbers
+
+
+@pytest.mark.parametrize("version", ["1.2", "one", "", "1.2.3x/4"])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    """A bundle with a wrong number is never upgraded rightly."""
+    if version == "1.2.3x/4":
+        assert bundle.numeric(version) == "1.2.3"
+    else:
+        with pytest.raises(ValueError, match=r"no version like 1\.2\.3"):
+            bundle.numeric(version)
+
+
+def test_only_rights_that_are_needed_are_asked_for() -> None:
+    """One, without comments: the part of macOS that reads them takes none."""
+    data = sign.ENTITLEMENTS.read_bytes()
+    assert plistlib.loads(data) == {"com.apple.security.cs.allow-unsigned-executable-memory": True}
+    assert b"<!--" not in data
+
+
+def test_architectures_and_oldest_systems_are_read(tmp_path: Path) -> None:
+    """Of thin and of fat files."""
+    path = tmp_path / "lib.dylib"
+    path.write_bytes(fat(thin(INTEL, (10, 13)), thin(ARM, (13, 0))))
+    assert macho.is_macho(path)
+    assert macho.slices(path) == [macho.Slice("x86_64", (10, 13)), macho.Slice("arm64", (13, 0))]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x7fELF\x02\x01\x01\0", b"#!/bin/sh\n", struct.pack(">II", 0xCAFEBABE, 0x34) + b"java" * 9],
+)
+def test_what_is_no_code_for_macos_is_left_alone(tmp_path: Path, data: bytes) -> None:
+    """Also a Java class, which begins as a fat file does."""
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    assert not macho.is_macho(path)
+    with pytest.raises(ValueError, match="file"):
+        macho.slices(path)
+
+
+@pytest.mark.parametrize("cut", [9, 33, 40])
+def test_code_that_is_cut_off_is_named(tmp_path: Path, cut: int) -> None:
+    """It is an error that names the file, not a crash."""
+    path = tmp_path / "lib.dylib"
+    path.write_bytes(thin()[:cut])
+    with pytest.raises(ValueError, match=r"lib\.dylib is cut off"):
+        macho.slices(path)
+
+
+def test_signing_goes_from_the_inside_out(app: Path) -> None:
+    """A framework after what is in it, the program with the bundle and last, links and texts never."""
+    order = [path.relative_to(app).as_posix() for path in sign.signing_order(app)]
+    assert order[-1] == "."
+    python = "Contents/Frameworks/Python.framework/Versions/3.12"
+    assert order.index(f"{python}/Python") < order.index(python)
+    assert set(order) == {
+        f"{python}/Python",
+        python,
+        "Contents/Frameworks/PySide6/QtCore.abi3.so",
+        "Contents/Frameworks/libone.dylib",
+        ".",
+    }
+
+
+def test_only_the_program_asks_for_rights(app: Path) -> None:
+    """Libraries share what the program has; each signature is hardened and stamped with the time."""
+    commands = {path: sign.command(path, app, "Developer ID") for path in sign.signing_order(app)}
+    assert [path for path, line in commands.items() if "--entitlements" in line] == [app]
+    assert all({"--timestamp", "runtime"} <= set(line) for line in commands.values())
+
+
+def test_a_bundle_without_its_program_is_refused(app: Path) -> None:
+    """There is nothing to sign."""
+    (app / "Contents" / "MacOS" / "helix-desktop").unlink()
+    with pytest.raises(SetupFailed, match="Build the bundle first"):
+        sign.signing_order(app)
+
+
+def test_without_an_identity_it_is_said(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is signed, nothing sent, and both lines say why."""
+    assert sign.sign(app, {}) is False
+    assert notarise.notarise(app, {"HELIX_NOTARY_KEY": "key.p8", "HELIX_NOTARY_KEY_ID": "ID"}) is False
+    said = capsys.readouterr().out
+    assert "unsigned because HELIX_CODESIGN_IDENTITY is not set" in said
+    assert "not notarised because HELIX_NOTARY_ISSUER is not set" in said
+
+
+def test_a_good_bundle_has_no_complaints(app: Path) -> None:
+    """Keys as declared, code for this architecture, nothing newer than what is promised."""
+    assert build.complaints(app, "arm64") == []
+
+
+def test_code_that_would_not_run_is_named(app: Path) -> None:
+    """Too new for the oldest macOS that is promised, or for another architecture; and keys that differ."""
+    (app / "Contents" / "Frameworks" / "libone.dylib").write_bytes(thin(oldest=(26, 1)))
+    (app / "Contents" / "Frameworks" / "libtwo.dylib").write_bytes(thin(INTEL))
+    keys = bundle.info_plist("1.2.3") | {"LSMinimumSystemVersion": "11.0"}
+    (app / "Contents" / "Info.plist").write_bytes(plistlib.dumps(keys))
+    assert build.complaints(app, "arm64") == [
+        "Info.plist: LSMinimumSystemVersion is '11.0'",
+        "Contents/Frameworks/libone.dylib needs macOS 26.1",
+        "Contents/Frameworks/libtwo.dylib holds no code for arm64",
+    ]
+
+
+def test_the_image_shows_where_to_drag(app: Path) -> None:
+    """The app and Applications lie beside each other inside the window."""
+    wanted = disk_image.settings(app)
+    places = wanted["icon_locations"]
+    assert isinstance(places, dict)
+    assert places.keys() == {app.name, "Applications"}
+    assert disk_image.file_name("1.2.3", "arm64") == "helix-desktop-1.2.3-macos-arm64.dmg"
+
+
+def test_the_icon_has_every_size(qapp: QApplication, tmp_path: Path) -> None:
+    """Qt, which reads icons of macOS, finds each of them, drawn and with a margin."""
+    path = tmp_path / "helix.icns"
+    svg = Path(__file__).resolve().parents[3] / "resources" / "icons" / "helix.svg"
+    path.write_bytes(icns.packed(icns.drawn(svg)))
+    reader = QImageReader(str(path))
+    sizes = set()
+    for number in range(reader.imageCount()):
+        reader.jumpToImage(number)
+        image = reader.read()
+        sizes.add(image.width())
+        assert image.pixelColor(0, 0).alpha() == 0
+        assert image.pixelColor(image.width() // 2, image.height() // 4).alpha() > 0
+    assert sizes == set(icns.KINDS.values())
+
+
+def test_a_picture_that_cannot_be_drawn_is_named(qapp: QApplication, tmp_path: Path) -> None:
+    """The path stands in the error."""
+    (tmp_path / "no.svg").write_text("no picture", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"no\.svg cannot be drawn"):
+        icns.drawn(tmp_path / "no.svg")
