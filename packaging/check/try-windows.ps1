@@ -2,7 +2,7 @@
 # For a throw-away machine. Usage: try-windows.ps1 SETUP
 param([Parameter(Mandatory)][string] $Setup)
 $ErrorActionPreference = 'Stop'
-$place = Join-Path $env:LOCALAPPDATA 'Programs\Helix Desktop'
+$place = Join-Path $env:LOCALAPPDATA 'Programs\HelixDesktop'
 $data = Join-Path $env:LOCALAPPDATA 'helix-desktop'
 
 function Invoke-Waiting([string] $Program, [string[]] $Words) {

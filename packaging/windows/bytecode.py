@@ -1,8 +1,8 @@
 """Bytecode for Python 3.12, made here, because an installed program writes nothing into its own folder.
 
-It is made by a Python 3.12 of this machine (`HELIX_PYTHON312`, or the one on the PATH), or, where there is none,
-by the very CPython that is shipped, under Wine. The files are of the unchecked kind: nothing is compared when
-the program starts, and neither clock nor place is in them.
+It is made by a Python 3.12 of this machine (`HELIX_PYTHON312`, or the one on the PATH), or, where there is
+none, by the very CPython that is shipped, under Wine. The files are of the unchecked kind: nothing is compared
+when the program starts, and neither clock nor place is in them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _FITS = "import sys; sys.exit(sys.version_info[:2] != (3, 12))"
 def make(python: Path, work: Path, tree: Path) -> str:
     """Compile app and packages of `tree`; gives what did it. Raises SetupFailed.
 
-    Of most packages only the bytecode stays. The app's own sources do, and those of Qt's bindings, whose licence
-    lets a person change them.
+    Of most packages only the bytecode stays. The app's own sources do, and those of Qt's bindings, whose
+    licence lets a person change them.
     """
     by = _compile(python, work, tree)
     for folder in (tree / "lib").iterdir():
@@ -64,7 +64,7 @@ def _compile(python: Path, work: Path, tree: Path) -> str:
     if wine is None:
         raise SetupFailed(
             "Bytecode for Python 3.12 cannot be made: there is neither a Python 3.12 nor Wine here. Install "
-            f"python3.12, or name one in {VARIABLE}, or:  sudo apt-get install -y --no-install-recommends wine64"
+            f"python3.12, or name one in {VARIABLE}, or:  sudo apt-get install -y --no-install-recommends wine"
         )
     _by_wine(wine, python, work, tree, script)
     return "Wine"

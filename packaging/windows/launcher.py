@@ -1,6 +1,6 @@
 """The two launchers: helix-desktop.exe for the window, helix-desktop.com for a console.
 
-A console that is asked for `helix-desktop` finds the .com first, so that commands print where they were typed.
+A console that is asked for `helix-desktop` finds the .com first, so commands print where they were typed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,13 @@ def make(version: str, icon: Path, work: Path, tree: Path) -> list[Path]:
         windres = (f"{TOOLS}windres", "-I", str(folder), "-O", "coff")
         gcc = (f"{TOOLS}gcc", "-municode", *flags, "-O2", "-s", "-Wall", "-Wextra", "-Werror")
         # No time stamp: the same source gives the same bytes.
-        gcc = (*gcc, "-Wl,--no-insert-timestamp", "-Wl,--dynamicbase", "-Wl,--nxcompat", "-Wl,--high-entropy-va")
+        gcc = (
+            *gcc,
+            "-Wl,--no-insert-timestamp",
+            "-Wl,--dynamicbase",
+            "-Wl,--nxcompat",
+            "-Wl,--high-entropy-va",
+        )
         if call(*windres, "-i", str(folder / "launcher.rc"), "-o", str(resource)):
             raise SetupFailed("windres could not make the launcher's resources (see above).")
         if call(*gcc, "-o", str(target), str(_SOURCE / "launcher.c"), str(resource)):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import build_identity
@@ -20,7 +18,7 @@ SIGN_VARIABLE = "HELIX_WINDOWS_SIGN"
 """A command that signs the file that is added to its words; nothing is signed without it."""
 
 
-def main(words: Sequence[str]) -> int:
+def main() -> int:
     """Make dist/HelixDesktop-VERSION-setup.exe from the checkout in the current folder."""
     try:
         made = make(Path.cwd())
@@ -45,8 +43,7 @@ def make(root: Path) -> Path:
     made = work / NAME
     tree.lay_out(python.folder, work / "site", root, made)
     build_identity.write_identity(root, made / "app" / "resources", "windows", python.version)
-    icon.write(root / "resources" / "icons" / "helix.svg", work / "helix.ico")
-    for path in launcher.make(version, work / "helix.ico", work, made):
+    for path in launcher.make(version, icon.write(root, work), work, made):
         sign(path)
     tree.check_libraries(made)
     by = bytecode.make(python.folder, work, made)
@@ -67,10 +64,5 @@ def sign(path: Path) -> None:
         raise SetupFailed(f"{SIGN_VARIABLE} could not sign {path.name} (see above).")
 
 
-def forget(root: Path) -> None:
-    """Remove what a former build left."""
-    shutil.rmtree(root / PLACE / NAME, ignore_errors=True)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -26,7 +26,15 @@ These are pywin32 (mcp does without it), the makers of C bindings, and what woul
 
 _PARTS_NOT_IMPORTED = ("pydantic/v1", "shiboken6/include", "shiboken6/lib", "pydantic/mypy.py")
 _NOT_OF_LIBRARY = ("lib2to3/", "pydoc_data/", "ensurepip/", "venv/")
-_NOT_OF_PYTHON = ("LICENSE.txt", "python.cat", "python.exe", "pythonw.exe", "winsound.pyd", "_wmi.pyd", "_msi.pyd")
+_NOT_OF_PYTHON = (
+    "LICENSE.txt",
+    "python.cat",
+    "python.exe",
+    "pythonw.exe",
+    "winsound.pyd",
+    "_wmi.pyd",
+    "_msi.pyd",
+)
 _NOT_RUN = (".pyi", ".pdb", ".h", ".hpp", ".lib", ".chm", ".pyx", ".pxd", ".c")
 _MODULES = frozenset({"QtCore", "QtGui", "QtWidgets", "QtNetwork", "QtSvg"})
 _PLUGINS = {
@@ -88,14 +96,9 @@ def _left_out(top: bool, names: Iterable[str]) -> set[str]:
         for name in names
         if name in ("__pycache__", "tests", "test")
         or name.endswith(_NOT_RUN)
-        or (top and (name in _NOT_IMPORTED or _project(name) in _NOT_IMPORTED))
-        or name in ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
+        or (top and (name in _NOT_IMPORTED or name.startswith(("pywin32-", "pycparser-"))))
+        or name in ("INSTALLER", "REQUESTED", "direct_url.json")
     }
-
-
-def _project(name: str) -> str:
-    """Whose metadata a folder holds; empty for all else."""
-    return name.partition("-")[0].replace("pywin32", "win32") if name.endswith(".dist-info") else ""
 
 
 def _trim_qt(qt: Path) -> None:
@@ -103,9 +106,7 @@ def _trim_qt(qt: Path) -> None:
         if path.is_dir():
             if path.name not in ("plugins", "translations", "support"):
                 shutil.rmtree(path)
-        elif path.suffix == ".exe" or path.name == "opengl32sw.dll":
-            path.unlink()
-        elif path.suffix == ".pyd" and path.stem not in _MODULES:
+        elif path.suffix == ".exe" or path.name == "opengl32sw.dll" or _unused_module(path):
             path.unlink()
     for path in list((qt / "plugins").rglob("*.dll")):
         if path.stem not in _PLUGINS.get(path.parent.name, set()):
@@ -113,15 +114,23 @@ def _trim_qt(qt: Path) -> None:
     for folder in list((qt / "plugins").iterdir()):
         if not any(folder.iterdir()):
             folder.rmdir()
+    _trim_translations(qt)
+    _drop_unreached(qt)
+
+
+def _unused_module(path: Path) -> bool:
+    return path.suffix == ".pyd" and path.stem not in _MODULES
+
+
+def _trim_translations(qt: Path) -> None:
     for path in list((qt / "translations").iterdir()):
         found = re.fullmatch(r"qtbase_(.+)\.qm", path.name)
         if found is None or found.group(1) not in _LANGUAGES:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    _drop_unreached(qt)
 
 
 def _store_plainly(archive: Path) -> None:
-    """Write Python's own library again uncompressed: the set-up then packs it better, and it starts faster."""
+    """Write Python's own library again, uncompressed: the set-up packs it better, and it starts faster."""
     with zipfile.ZipFile(archive) as packed:
         held = {name: packed.read(name) for name in sorted(packed.namelist())}
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as plain:
@@ -131,7 +140,7 @@ def _store_plainly(archive: Path) -> None:
 
 
 def _drop_unreached(qt: Path) -> None:
-    """Remove the libraries of Qt and its bindings that no module, plugin or library that stays is linked to."""
+    """Remove the libraries of Qt and its bindings that nothing which stays is linked to."""
     shiboken = qt.parent / "shiboken6"
     libraries: dict[str, list[Path]] = {}
     for path in (*qt.glob("*.dll"), *shiboken.glob("*.dll")):
@@ -151,8 +160,31 @@ _OF_WINDOWS = frozenset(
     f"{name}.dll"
     for name in (
         *("advapi32", "authz", "bcrypt", "bcryptprimitives", "cfgmgr32", "comctl32", "comdlg32", "crypt32"),
-        *("cryptbase", "d2d1", "d3d9", "d3d11", "d3d12", "dcomp", "dnsapi", "dwmapi", "dwrite", "dxgi", "gdi32"),
-        *("imm32", "iphlpapi", "kernel32", "mpr", "msvcrt", "ncrypt", "netapi32", "normaliz", "ntdll", "ole32"),
+        *(
+            "cryptbase",
+            "d2d1",
+            "d3d9",
+            "d3d11",
+            "d3d12",
+            "dcomp",
+            "dnsapi",
+            "dwmapi",
+            "dwrite",
+            "dxgi",
+            "gdi32",
+        ),
+        *(
+            "imm32",
+            "iphlpapi",
+            "kernel32",
+            "mpr",
+            "msvcrt",
+            "ncrypt",
+            "netapi32",
+            "normaliz",
+            "ntdll",
+            "ole32",
+        ),
         *("oleacc", "oleaut32", "opengl32", "pdh", "powrprof", "psapi", "rpcrt4", "rstrtmgr", "secur32"),
         *("setupapi", "shcore", "shell32", "shlwapi", "user32", "userenv", "usp10", "uiautomationcore"),
         *("uxtheme", "version", "winhttp", "winmm", "winspool", "ws2_32", "wtsapi32", "icuuc", "mscms"),

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
 from environment import SetupFailed, call
+from packaging.requirements import Requirement
 
 
 def environment_of(version: str) -> dict[str, str]:
