@@ -1,7 +1,7 @@
 """Bytecode for Python 3.12, made here, because an installed program writes nothing into its own folder.
 
 It is made by a Python 3.12 of this machine (`HELIX_PYTHON312`, or the one on the PATH), or, where there is
-none, by the very CPython that is shipped, under Wine. The files are of the unchecked kind: nothing is compared
+none, by the CPython that is shipped, under Wine. The files are of the unchecked kind: nothing is compared
 when the program starts, and neither clock nor place is in them.
 """
 
@@ -63,8 +63,8 @@ def _compile(python: Path, work: Path, tree: Path) -> str:
     wine = shutil.which("wine")
     if wine is None:
         raise SetupFailed(
-            "Bytecode for Python 3.12 cannot be made: there is neither a Python 3.12 nor Wine here. Install "
-            f"python3.12, or name one in {VARIABLE}, or:  sudo apt-get install -y --no-install-recommends wine"
+            "Bytecode for Python 3.12 cannot be made: there is neither Python 3.12 nor Wine here. Install "
+            f"it, or name one in {VARIABLE}, or:  sudo apt-get install -y --no-install-recommends wine"
         )
     _by_wine(wine, python, work, tree, script)
     return "Wine"
