@@ -11,6 +11,7 @@ from pathlib import Path
 from environment import SetupFailed
 
 NAME = "build.toml"
+RELEASES_VARIABLE = "HELIX_RELEASES"
 
 
 def version(root: Path) -> str:
@@ -54,8 +55,20 @@ def identity(root: Path, target: str, python: str) -> str:
         "date": date,
         "target": target,
         "python": python,
+        "releases": releases(),
     }
-    return "".join(f'{name} = "{value}"\n' for name, value in facts.items())
+    return "".join(f'{name} = "{value}"\n' for name, value in facts.items() if value)
+
+
+def releases() -> str:
+    """Where a person may ask for a newer release: HELIX_RELEASES, set by the release workflow; else empty.
+
+    Raises SetupFailed.
+    """
+    address = os.environ.get(RELEASES_VARIABLE, "").strip()
+    if address and not re.fullmatch(r"https://[\w.:/-]+", address):
+        raise SetupFailed(f"{RELEASES_VARIABLE}={address!r} is no plain https:// address.")
+    return address
 
 
 def write_identity(root: Path, resources: Path, target: str, python: str) -> None:

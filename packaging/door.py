@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import qt_libraries
+from check.static import LOCK as STATIC_LOCK
 from doctor import examine
 from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
 from package import main as build_packages
@@ -94,7 +95,7 @@ def screenshots(arguments: Sequence[str]) -> int:
 
 
 def package(arguments: Sequence[str]) -> int:
-    """Build installers: frozen, deb, rpm, appimage, flatpak, windows, licences, sbom, all, check."""
+    """Build installers: frozen, deb, rpm, appimage, windows, macos, licences, sbom, static, check, all."""
     return build_packages(ROOT, arguments)
 
 
@@ -121,6 +122,8 @@ def lock(arguments: Sequence[str]) -> int:
         # What is shipped is what was tested: the same versions.
         package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
         _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)
+        static = ["--group", "pyproject.toml:static", "-o", str(STATIC_LOCK)]
+        _must(str(tool.python), *resolve, *arguments, *static)
         peers = ["--group", "pyproject.toml:peers", "-o", str(PEERS_LOCK)]
         _must(str(tool.python), *resolve, *arguments, *peers)
     lock_node(ROOT)

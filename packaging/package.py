@@ -42,11 +42,14 @@ TARGETS = {
     "appimage": Target("one file that runs on any Linux", "appimage.build"),
     "flatpak": Target("the manifest, checked; stores build it", "flatpak.build"),
     "windows": Target("a set-up for Windows", "windows.build"),
+    "macos": Target("a disk image of the frozen app, on a Mac", "macos.build"),
     "licences": Target("the licences of all parts", "release.licences"),
     "sbom": Target("the list of all parts, for machines", "release.sbom"),
+    "checksums": Target("the SHA-256 of everything in dist", "release.checksums"),
+    "static": Target("look over workflows, scripts and the list of parts", "check.static"),
     "check": Target("install, run and remove what was built, in clean systems", "check.run"),
 }
-ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "licences", "sbom")
+ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licences", "sbom")
 """What `all` builds, in this order: later targets use what earlier ones made."""
 
 

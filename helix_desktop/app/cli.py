@@ -172,6 +172,10 @@ def _grammar() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Par
     terms.add_argument("--texts", action="store_true", help="with the texts in full")
     terms.add_argument("--json", action="store_true", help="one JSON document")
     checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
+    checking.add_argument("--json", action="store_true", help="one JSON document")
+    checking.add_argument(
+        "--keyring", action="store_true", help="keep a made-up secret in the keychain, and remove it again"
+    )
     checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
     for name, text in (
         ("demo", "run the guided demo without a display"),

@@ -165,23 +165,36 @@ def _asked_by(one: importlib.metadata.Distribution) -> Iterator[tuple[tuple[str,
 
 def _part(one: importlib.metadata.Distribution) -> Part:
     texts = [
-        (file.name, _read(Path(str(one.locate_file(file)))))
-        for file in one.files or ()
-        if _TEXT.fullmatch(file.name) and ".dist-info" in str(file.parent)
+        (file.name, _read(file))
+        for file in _metadata_folder(one).rglob("*")
+        if _TEXT.fullmatch(file.name) and file.is_file()
     ]
     return Part(
         one.name, one.version, _licence(one), tuple(sorted(texts)), f"the Python distribution {one.name}"
     )
 
 
+def _metadata_folder(one: importlib.metadata.Distribution) -> Path:
+    """Where a distribution's metadata lies, found by name: an installed app carries no lists of files."""
+    site = Path(str(one.locate_file("")))
+    named = canonical(f"{one.name}-{one.version}")
+    found = (place for place in site.glob("*.dist-info") if canonical(place.stem) == named)
+    return next(found, site / f"{one.name}-{one.version}.dist-info")
+
+
 def _licence(one: importlib.metadata.Distribution) -> str:
-    """The licence by name: the new field, else a classifier, else the old field."""
-    said = one.metadata
-    words = [text for text in said.get_all("Classifier") or () if text.startswith(_CLASSIFIER)]
-    old = (said.get("License") or "").strip()
-    short = old if len(old.splitlines()) == 1 and len(old) <= _LONGEST_NAME else ""
-    classified = words[0].removeprefix(_CLASSIFIER) if words else ""
-    name = said.get("License-Expression") or short or classified or (old.splitlines() or [""])[0]
+    """The licence by name: the new field, else the old one if it is short, else a classifier."""
+
+    def said(field: str) -> list[str]:
+        return [str(text).strip() for text in one.metadata.get_all(field) or ()]
+
+    old = "".join(said("License")[:1])
+    classified = [
+        text.removeprefix(_CLASSIFIER) for text in said("Classifier") if text.startswith(_CLASSIFIER)
+    ]
+    short = [old] if len(old) <= _LONGEST_NAME and "\n" not in old else []
+    names = [*said("License-Expression"), *short, *classified, *old.splitlines()[:1]]
+    name = next(filter(None, names), "")
     return _PLAIN.get(name, name)
 
 

@@ -161,7 +161,7 @@ def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
         connect=timeouts.connect_s, read=timeouts.read_s, write=timeouts.write_s, pool=None
     )
     try:
-        return httpx.AsyncClient(timeout=timeout, verify=_certificates(), trust_env=not direct)
+        return httpx.AsyncClient(timeout=timeout, verify=certificates(), trust_env=not direct)
     except (ImportError, ValueError) as error:
         raise HttpFault(
             "address",
@@ -170,7 +170,7 @@ def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
         ) from error
 
 
-def _certificates() -> ssl.SSLContext:
+def certificates() -> ssl.SSLContext:
     """Verification by the trust store of the system; where it has none at all, by certifi's list."""
     import truststore
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from helix_desktop import __version__
+from helix_desktop.providers.http import certificates as system_certificates
 
 _CONNECT_S, _READ_S = 10.0, 20.0
 _HEADERS = {
@@ -36,7 +37,7 @@ async def get_page(
     import httpx
 
     if certificates is None:
-        certificates = await asyncio.to_thread(ssl.create_default_context)
+        certificates = await asyncio.to_thread(system_certificates)
     target = httpx.URL(url)
     client = httpx.AsyncClient(
         timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S), verify=certificates, trust_env=False

@@ -1,4 +1,4 @@
-"""./helix package licences: the terms of everything that is shipped, as one text, told by the frozen app itself."""
+"""./helix package licences: the terms of all that is shipped, as one text, told by the frozen app itself."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from tests.support.cli_rig import ROOT, Cli, ended
 from tests.support.processes import alive
 from tests.support.store_damage import flip_near, settle
 
+PARTS = 19  # of the self-check
 BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes stand in the store's files as they are
 
 
@@ -225,8 +226,17 @@ async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
 
 async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: Path) -> None:
     well = await cli("self-check")
-    assert (well.code, well.err) == (0, "")
+    assert (well.code, well.err) == (0, ""), well.out.decode()
     assert "all parts work" in well.out.decode()
+    told = (await cli("self-check", "--json")).json
+    assert told["ok"]
+    assert told["build"]["version"] == __version__
+    assert all(one["ok"] and one["text"] for one in told["checks"])
+    assert len({one["name"] for one in told["checks"]}) == PARTS
+    unkept = await cli("self-check", "--keyring")  # tests have no keychain
+    assert unkept.code == 1
+    assert "FAIL  keys           The keychain does not take a key" in unkept.out.decode()
+    assert f"1 of {PARTS} parts do not work" in unkept.out.decode()
 
     broken = tmp_path / "broken"
     shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=shutil.ignore_patterns("*.pyc"))
@@ -242,10 +252,11 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
     wrong = {line.split()[1]: line for line in lines if line.startswith("FAIL")}
     assert told.code == 1
     assert told.err == ""
-    assert set(wrong) == {"resources", "window", "tokens"}
+    painted = {"window", "fonts", "icons", "pictures", "translations"}
+    assert set(wrong) == {"resources", "tokens", *painted}
     assert "icons/helix.svg missing" in wrong["resources"]
-    assert "nowhere" in wrong["window"]
-    assert lines[-1] == "3 of 9 parts do not work"
+    assert all("nowhere" in wrong[name] for name in painted)
+    assert lines[-1] == f"7 of {PARTS} parts do not work"
 
 
 async def test_help_and_version(cli: Cli) -> None:

@@ -202,6 +202,7 @@ def test_every_floor_below_the_window_is_kept_free_of_qt() -> None:
         "requirements-dev.txt",
         "packaging/requirements-peers.txt",
         "packaging/requirements-package.txt",
+        "packaging/requirements-static.txt",
     ],
 )
 def test_locks_pin_and_hash_everything(lock: str) -> None:

@@ -87,3 +87,22 @@ def test_a_text_that_is_gone_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "licences" / LIST).write_text("nothing = ")
     with pytest.raises(SettingsDamaged, match=r"parts\.toml cannot be used"):
         all_parts(tmp_path)
+
+
+def test_terms_are_found_without_a_list_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an installed app, whose metadata has no RECORD."""
+    info = tmp_path / "site" / "Made_Up.part-1.0.dist-info"
+    (info / "licenses").mkdir(parents=True)
+    (info / "licenses" / "LICENSE.txt").write_text("Take it.", encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.4\nName: made-up.part\nVersion: 1.0\nLicense-Expression: MIT\n", encoding="utf-8"
+    )
+    folder = tmp_path / "resources" / "licences"
+    shutil.copytree(resources_dir() / "licences", folder)
+    listed = (folder / LIST).read_text(encoding="utf-8")
+    asked = re.sub(r"distributions = \[.*?\]", 'distributions = ["made-up.part"]', listed, flags=re.DOTALL)
+    (folder / LIST).write_text(asked, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    (part,) = [one for one in all_parts(tmp_path / "resources") if one.name == "made-up.part"]
+    assert part.whole
+    assert part.texts == (("LICENSE.txt", "Take it."),)

@@ -150,11 +150,13 @@ def test_a_bundle_without_its_program_is_refused(app: Path) -> None:
 
 
 def test_without_an_identity_it_is_said(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is signed, nothing sent, and both lines say why."""
-    assert sign.sign(app, {}) is False
+    """Signatures name nobody and ask for no hardened runtime; nothing is sent, and a line says why."""
+    assert sign.identity({"HELIX_CODESIGN_IDENTITY": " "}) == ""
+    assert all(
+        sign.command(path, app, "")[:4] == ["codesign", "--force", "--sign", "-"] for path in (app, app / "x")
+    )
     assert notarise.notarise(app, {"HELIX_NOTARY_KEY": "key.p8", "HELIX_NOTARY_KEY_ID": "ID"}) is False
     said = capsys.readouterr().out
-    assert "unsigned because HELIX_CODESIGN_IDENTITY is not set" in said
     assert "not notarised because HELIX_NOTARY_ISSUER is not set" in said
 
 

@@ -1,0 +1,30 @@
+"""What a program that is started must not see of a frozen app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helix_desktop.app.checks.started import bundle, strays
+
+APP = Path("/usr/lib/helix-desktop")
+
+
+def test_what_leads_into_the_app_or_was_left_by_its_start_is_named() -> None:
+    environ = {
+        "HOME": "/home/mara",
+        "PATH": f"{APP}:/usr/bin",
+        "LD_LIBRARY_PATH": f"{APP}/_internal",
+        "QT_PLUGIN_PATH": f"/mine:{APP}/_internal/PySide6/Qt/plugins",
+        "SSL_CERT_FILE": f"{APP}/_internal/certifi/cacert.pem",
+        "QML2_IMPORT_PATH": "/mine/qml",
+        "_PYI_ARCHIVE_FILE": "x",
+        "_MEIPASS2": "x",
+    }
+    assert strays(environ, APP) == [
+        "LD_LIBRARY_PATH", "QT_PLUGIN_PATH", "SSL_CERT_FILE", "_MEIPASS2", "_PYI_ARCHIVE_FILE",
+    ]  # fmt: skip
+    assert strays(environ, None) == ["_MEIPASS2", "_PYI_ARCHIVE_FILE"]
+
+
+def test_a_checkout_leads_nobody_astray() -> None:
+    assert bundle() is None
