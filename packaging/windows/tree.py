@@ -54,7 +54,7 @@ def lay_out(python: Path, site: Path, root: Path, tree: Path) -> None:
     shutil.copytree(python, tree, ignore=shutil.ignore_patterns(*_NOT_OF_PYTHON))
     (tree / "python312._pth").write_text(_PTH, encoding="ascii", newline="\r\n")
     lib = tree / "lib"
-    shutil.copytree(site, lib, ignore=lambda folder, names: _left_out(Path(folder) == site, names))
+    shutil.copytree(site, lib, ignore=lambda folder, names: left_out(Path(folder) == site, names))
     for name in _PARTS_NOT_IMPORTED:
         shutil.rmtree(lib / name) if (lib / name).is_dir() else (lib / name).unlink(missing_ok=True)
     _trim_qt(lib / "PySide6")
@@ -90,7 +90,8 @@ def imports(path: Path) -> set[str]:
     return {name.lower() for name in re.findall(r"DLL Name: (\S+)", said)}
 
 
-def _left_out(top: bool, names: Iterable[str]) -> set[str]:
+def left_out(top: bool, names: Iterable[str]) -> set[str]:
+    """What of a folder of installed packages, or of their `top` folder, is not shipped."""
     return {
         name
         for name in names

@@ -5,8 +5,12 @@
 
 Target amd64-unicode
 Unicode true
-SetCompressor /SOLID lzma
-SetCompressorDictSize 64
+!ifdef QUICK
+  SetCompressor zlib
+!else
+  SetCompressor /SOLID lzma
+  SetCompressorDictSize 64
+!endif
 SetDateSave on
 ManifestDPIAware true
 ManifestLongPathAware true
