@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,8 +80,7 @@ async def _run(
 
     stop = asyncio.Event()
     front.window.closing.connect(stop.set)
-    for name in ("SIGINT", "SIGTERM"):
-        asyncio.get_running_loop().add_signal_handler(getattr(signal, name), stop.set)
+    _heed_signals(asyncio.get_running_loop(), stop.set)
     desk, shell, settings, opening = open_desk(data, front)
     settings.moving.agreed.connect(move)
 
@@ -103,6 +104,17 @@ async def _run(
     settings.dialog.close()
     await end(front, shell, desk)
     return tuple(afterwards)
+
+
+def _heed_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
+    """Let the signals that ask a program to end close the window in order."""
+    if sys.platform == "win32":
+        # Loops of Windows take no handlers; a console that started the window sends these two.
+        for number in (signal.SIGINT, signal.SIGBREAK):
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
+    else:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, end)
 
 
 class Opened(NamedTuple):

@@ -18,7 +18,7 @@ from helix_desktop.app.sights import Sights
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import AssistantSpoke, ObservationsPlaced, ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, FoldMade, ObservationsPlaced, ToolAnswered
 from helix_desktop.context.layout import Item
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
@@ -219,19 +219,29 @@ class Tour:
         self._note(f"{name} undone and redone", good, text)
 
     async def _undo_the_fold(self, conversation: Conversation) -> None:
-        """The last fold stands inside the handover: with that undone it comes back, and can be undone too."""
-        rewrites = conversation.session.transcript.rewrites
-        held, folds = rewrites.held_handovers, rewrites.folds
-        if not held or not folds:
-            self._note("fold undone and redone", False, "there is none")
-            return
-        before = conversation.measure()[0]
-        self._shell.rewriting.undo(max(held))
-        await self._changed(conversation, before)
-        await self._undo_one(conversation, "fold", max(folds))
-        now = conversation.measure()[0]
-        self._shell.rewriting.redo(max(held))
-        await self._changed(conversation, now)
+        """Folds stand inside a handover, or inside observations: with those undone they come back."""
+        known = conversation.session.transcript
+        lifted: list[int] = []
+        for over in (known.rewrites.held_handovers, known.rewrites.of(ObservationsPlaced)):
+            if over and not self._folds(conversation):
+                before = conversation.measure()[0]
+                lifted.append(max(over))
+                self._shell.rewriting.undo(lifted[-1])
+                await self._changed(conversation, before)
+        if folds := self._folds(conversation):
+            await self._undo_one(conversation, "fold", max(folds))
+        else:
+            self._note("fold undone and redone", False, "none is in force")
+        for seq in reversed(lifted):
+            before = conversation.measure()[0]
+            self._shell.rewriting.redo(seq)
+            await self._changed(conversation, before)
+
+    @staticmethod
+    def _folds(conversation: Conversation) -> list[int]:
+        """The folds that stand in the window."""
+        covers = conversation.session.transcript.covers
+        return [one.seq for one in covers if isinstance(one.event, FoldMade)]
 
     async def _changed(self, conversation: Conversation, former: Window) -> Window:
         for _ in range(200):

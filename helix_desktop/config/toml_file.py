@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.context.errors import SettingsDamaged
+from helix_desktop.system.files import replace
 
 
 class TomlFiles:
@@ -43,7 +44,7 @@ class TomlFiles:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, path)
+            replace(Path(name), path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from helix_desktop.context.errors import HelixError
+from helix_desktop.system import job
 
 LARGEST_MESSAGE = 16 * 1024 * 1024  # bytes of one line; images of 5 MB fit in, in base64
 _GRACE_S = 1.0  # for a server to end by itself once its input is closed
@@ -33,7 +35,8 @@ _INHERITED = frozenset({
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "TMPDIR", "TZ",
     "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA",
     "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
-    "USERNAME", "USERPROFILE", "WINDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+    "USERNAME", "USERPROFILE", "WINDIR", "COMSPEC", "PROGRAMDATA", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
     "https_proxy", "no_proxy",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 })  # fmt: skip
@@ -84,6 +87,9 @@ class Running:
 
     def __init__(self, process: Process, transport: asyncio.SubprocessTransport, guard: int) -> None:
         self._process, self._transport, self._guard = process, transport, guard
+        if sys.platform == "win32":
+            self._job = job.Job()
+            self._job.take(int(transport.get_extra_info("subprocess")._handle))
         pipes = (process.stdin, process.stdout, process.stderr)
         assert None not in pipes  # `start` asked for all three
         self.input: asyncio.StreamWriter
@@ -133,8 +139,9 @@ class Running:
             self._kill_group()
 
         def _kill_group(self) -> None:
-            command = ["taskkill", "/T", "/F", "/PID", str(self.pid)]
-            subprocess.run(command, check=False, capture_output=True)
+            self._job.close()
+            if self._transport.get_returncode() is None:  # one that no job could take
+                self._transport.kill()
 
     else:
 
@@ -158,6 +165,13 @@ async def start(program: Program) -> Running:
         return await _start_guarded(program, words) if os.name == "posix" else await _start(program, words)
     except (OSError, ValueError) as error:
         raise NotStarted(f"{words[0]} could not be started.", f"{error}.") from error
+
+
+def _apart(passed: tuple[int, ...]) -> dict[str, Any]:
+    """How a server gets a group of its own."""
+    if sys.platform == "win32":
+        return {"creationflags": job.QUIETLY | job.SUSPENDED}
+    return {"start_new_session": True, "pass_fds": passed}
 
 
 async def _start_guarded(program: Program, words: tuple[str, ...]) -> Running:
@@ -184,7 +198,6 @@ async def _start(
         stderr=subprocess.PIPE,
         cwd=program.cwd,
         env=dict(program.environment),
-        start_new_session=os.name == "posix",
-        pass_fds=passed,
+        **_apart(passed),
     )
     return Running(Process(transport, streams, loop), transport, guard)

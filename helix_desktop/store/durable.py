@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
+from helix_desktop.system.files import replace
+
 T = TypeVar("T")
 
 
@@ -27,7 +29,7 @@ def write_struct(path: Path, value: object) -> None:
         file.write(msgspec.json.encode(value) + b"\n")
         file.flush()
         os.fsync(file.fileno())
-    part.replace(path)
+    replace(part, path)
     sync_folder(path.parent)
 
 

@@ -25,6 +25,7 @@ from helix_desktop.store import refusals
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.gate import Gate
+from helix_desktop.system.files import narrow
 
 _log = logging.getLogger(__name__)
 
@@ -263,7 +264,7 @@ def _unread(error: Exception) -> RowDamaged | StoreUnreadable:
 def _open(path: Path, create: bool = False, strict: bool = True) -> Any:
     try:
         return plyvel.DB(
-            str(path),
+            narrow(path),
             create_if_missing=create,
             error_if_exists=create,
             paranoid_checks=strict,

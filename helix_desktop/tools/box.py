@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,8 +70,15 @@ class Box:
 
 def spec_of(name: str, kind: type[Arguments], descriptions: Path) -> ToolSpec:
     """A tool as the model is told of it."""
-    told, said = describe((descriptions / f"{name}.md").read_text(encoding="utf-8"))
+    told, said = describe(description_of(name, descriptions))
     return ToolSpec(name, told, schema(kind, said))
+
+
+def description_of(name: str, folder: Path, windows: bool = os.name == "nt") -> str:
+    """The text of a tool's description file; some tools have another one for Windows."""
+    other = folder / f"{name}-windows.md"
+    path = other if windows and other.is_file() else folder / f"{name}.md"
+    return path.read_text(encoding="utf-8")
 
 
 def describe(text: str) -> tuple[str, dict[str, str]]:

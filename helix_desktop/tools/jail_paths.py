@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from helix_desktop.context.errors import ToolError
+from helix_desktop.system.files import replace
 from helix_desktop.tools.jail import (
     Item,
     Kind,
@@ -92,7 +93,7 @@ class PathJail:
                     os.fsync(file.fileno())
                 self._target(path)
                 self._refuse_if_changed(rel, target, stamp)
-                part.replace(target)
+                replace(part, target)
             except BaseException:
                 with suppress(OSError):
                     part.unlink()

@@ -14,10 +14,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
 from helix_desktop.context.tool import STOPPED, Progress, unheard
+from helix_desktop.system import job
 from helix_desktop.tools import stragglers
 from helix_desktop.tools.output import OUTPUT_CAP, Aside, CappedOutput, LiveOutput
 from helix_desktop.tools.stragglers import VARIABLE
@@ -27,6 +29,9 @@ _BREATH_S = 0.005
 _TERM_GRACE_S = 0.3
 _LINGER_S = 0.5
 _START_GRACE_S = 5.0
+_IN_UTF8 = "chcp 65001>nul & "
+"""Words of cmd.exe: let it, and what it starts, write UTF-8 instead of the code page of old consoles."""
+
 _GUARD = (
     "exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; "
     f'{VARIABLE}=$1; export {VARIABLE}; shift; exec "$@"'
@@ -48,7 +53,8 @@ class Launch:
     """A program to run; a `str` command goes to the system's shell on Windows only.
 
     `guarded`: on POSIX systems nothing of its group outlives it, nor this process, even a killed one; without
-    `feed`. `confine` is called in the new process before the program starts, and must not allocate much.
+    `feed`. On Windows that holds for every program.
+    `confine` is called in the new process before the program starts, and must not allocate much.
     """
 
     command: Sequence[str] | str
@@ -89,6 +95,8 @@ class _Watcher(asyncio.SubprocessProtocol):
         self.exited: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
         self.made: asyncio.Future[asyncio.SubprocessTransport] = loop.create_future()
+        if sys.platform == "win32":
+            self.job = job.Job()
         self._writing: asyncio.Future[None] | None = None
         self._swallowed = 0
 
@@ -211,8 +219,13 @@ async def _awaited(watcher: _Watcher, timeout_s: float) -> How:
 async def _left(watcher: _Watcher, mark: str) -> tuple[str, ...]:
     """The names of what a program that has ended left running."""
     done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
-    found = await asyncio.to_thread(stragglers.find, mark) if mark else []
-    return tuple(one.name for one in found) or (() if done else ("a process",))
+    names: tuple[str, ...]
+    if sys.platform == "win32":
+        names = watcher.job.names
+    else:
+        found = await asyncio.to_thread(stragglers.find, mark) if mark else []
+        names = tuple(one.name for one in found)
+    return names or (() if done else ("a process",))
 
 
 async def _start(
@@ -229,18 +242,28 @@ async def _start(
     return watcher.made.result()
 
 
-async def _spawn(loop: asyncio.AbstractEventLoop, launch: Launch, stdin: int, watcher: _Watcher) -> None:
-    stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
-    environment = dict(launch.environment)
-    if isinstance(launch.command, str):
-        await loop.subprocess_shell(
-            lambda: watcher, launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
-            cwd=launch.cwd, env=environment,
+if sys.platform == "win32":
+
+    async def _spawn(loop: asyncio.AbstractEventLoop, launch: Launch, stdin: int, watcher: _Watcher) -> None:
+        stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
+        start = (
+            partial(loop.subprocess_shell, lambda: watcher, _IN_UTF8 + launch.command)
+            if isinstance(launch.command, str)
+            else partial(loop.subprocess_exec, lambda: watcher, *launch.command)
+        )
+        transport, _ = await start(
+            stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=launch.cwd, env=dict(launch.environment),
+            creationflags=job.QUIETLY | job.SUSPENDED,
         )  # fmt: skip
-    else:
+        watcher.job.take(int(transport.get_extra_info("subprocess")._handle))
+
+else:
+
+    async def _spawn(loop: asyncio.AbstractEventLoop, launch: Launch, stdin: int, watcher: _Watcher) -> None:
+        stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
         await loop.subprocess_exec(
             lambda: watcher, *launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
-            cwd=launch.cwd, env=environment, start_new_session=os.name == "posix", preexec_fn=launch.confine,
+            cwd=launch.cwd, env=dict(launch.environment), start_new_session=True, preexec_fn=launch.confine,
         )  # fmt: skip
 
 
@@ -263,11 +286,13 @@ async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> Non
 if sys.platform == "win32":
 
     async def _end_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
-        command = ["taskkill", "/T", "/F", "/PID", str(transport.get_pid())]
-        await asyncio.to_thread(subprocess.run, command, check=False, capture_output=True)
+        watcher.job.end()
+        if transport.get_returncode() is None:  # one that no job could take
+            transport.kill()
         await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
 
     def _kill_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+        watcher.job.close()
         if transport.get_returncode() is None:
             transport.kill()
 

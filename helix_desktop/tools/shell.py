@@ -60,12 +60,13 @@ class RunCommand:
         """May exactly this command run? Raises ToolError for a command that hides what it is."""
         _check(given.command)
         _check(given.folder or ".")
+        check_lines(given.command)
         sandbox, network = await self._walls(given)
         cell = await asyncio.to_thread(self._ground.sandboxes.cell, self._ground.root, self._ground.root)
         confined = holds(sandbox.kind, cell, network)
         subject = given.command
         if given.folder.strip("./") and not confined:
-            subject = f"cd {shlex.quote(given.folder)} && {subject}"
+            subject = f"{into(given.folder)} && {subject}"
         if network and sandbox.kind != "none":
             subject = f"{subject}  # with network"
         where = f" in {given.folder}" if given.folder.strip("./") else " in the workspace"
@@ -81,6 +82,7 @@ class RunCommand:
     async def run(self, call_id: str, given: RunCommandArguments, told: Progress = unheard) -> ToolResult:
         """Run it to its end. Raises ToolError when it cannot be started."""
         _check(given.command)
+        check_lines(given.command)
         if await asyncio.to_thread(os.path.realpath, self._ground.root) != str(self._ground.root):
             raise ToolError(
                 "The command was not started.",
@@ -143,6 +145,21 @@ def _check(command: str) -> None:
             "A person could not see what they approve.",
             "Write it without, or as an escape in quotes.",
         )
+
+
+def check_lines(command: str, windows: bool = os.name == "nt") -> None:
+    """Refuse what cmd.exe would cut off without a word: it runs the first line of a command."""
+    if windows and "\n" in command.strip():
+        raise ToolError(
+            "The command was refused: it has several lines.",
+            "Commands are run by cmd.exe, which would run the first line only.",
+            "Join them with &&, or write them into a .cmd or .ps1 file and run that.",
+        )
+
+
+def into(folder: str, windows: bool = os.name == "nt") -> str:
+    """The words by which the system's shell goes into a folder."""
+    return f'cd /d "{folder}"' if windows else f"cd {shlex.quote(folder)}"
 
 
 def _shell() -> str:

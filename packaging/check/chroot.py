@@ -79,10 +79,10 @@ class Room:
     def start(
         self, command: str, log: Path, *, user: str = "root", environ: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a line of shell in it that goes on beside; what it says goes to `log`."""
+        """Start a program in it that goes on beside, as the process that is given; its words go to `log`."""
         with log.open("wb") as said:
             return subprocess.Popen(
-                self._line(command, user, environ or {}),
+                self._line(f"exec {command}", user, environ or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,

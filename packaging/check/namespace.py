@@ -11,27 +11,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from environment import SetupFailed
+from qt_libraries import install
+
 MARK = "HELIX_CHECK_APART"
 PACKAGING = Path(__file__).resolve().parent.parent
 NEEDED = {"debootstrap": "debootstrap", "unshare": "util-linux", "git": "git"}
 DEBIANS_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
-def hindrance() -> str:
-    """Say in one line why no system can be built here; nothing if it can."""
+def prepare() -> None:
+    """Have what builds systems here, installed if root. Raises SetupFailed with one line why not."""
     if not sys.platform.startswith("linux"):
-        return "systems to check in are built on Linux only."
+        raise SetupFailed("systems to check in are built on Linux only.")
     lacking = [package for program, package in NEEDED.items() if not shutil.which(program)]
     if not DEBIANS_KEYS.exists():
         lacking.append("debian-archive-keyring")
     if lacking:
-        return f"to build a system to check in, install:  sudo apt-get install -y {' '.join(lacking)}"
+        install(lacking, "what builds systems to check in is missing")
     if os.geteuid() != 0:
-        return "building a system to check in needs root. Call this again with sudo."
+        raise SetupFailed("building a system to check in needs root. Call this again with sudo.")
     tried = subprocess.run([*_apart(), "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
-        return f"root may not mount here ({' '.join(tried.stderr.split())}): a container needs CAP_SYS_ADMIN."
-    return ""
+        said = " ".join(tried.stderr.split())
+        raise SetupFailed(f"root may not mount here ({said}): a container needs CAP_SYS_ADMIN.")
 
 
 def is_apart() -> bool:

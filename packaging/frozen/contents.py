@@ -77,7 +77,7 @@ _DROPPED = tuple(
         r"PySide6/opengl32sw\.dll$",
         r"PySide6/(Qt/)?translations/(?!qtbase_)",
         # Names the folder of the machine that built it, or only means something to pip.
-        r"\.dist-info/(direct_url\.json|RECORD|INSTALLER|REQUESTED|uv_\w+\.json)$",
+        r"\.dist-info/(direct_url\.json|INSTALLER|REQUESTED|uv_\w+\.json)$",
         r"(^|/)__pycache__/",
     )
 )

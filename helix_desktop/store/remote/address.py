@@ -16,6 +16,8 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.system.files import replace
+
 LOOPBACK = sys.platform == "win32"
 ADDRESS_FILE = "owner.address"
 _HOST = "127.0.0.1"
@@ -45,7 +47,7 @@ def write_address(folder: Path, address: Address) -> None:
     part.unlink(missing_ok=True)
     part.touch(mode=0o600, exist_ok=False)
     part.write_bytes(msgspec.json.encode(address))
-    part.replace(folder / ADDRESS_FILE)
+    replace(part, folder / ADDRESS_FILE)
 
 
 def read_address(folder: Path) -> Address | None:

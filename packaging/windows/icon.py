@@ -1,0 +1,33 @@
+"""The program's icon for Windows, in all its sizes, made of the one SVG."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from pathlib import Path
+
+from environment import SetupFailed, call
+
+SIZES = (16, 24, 32, 48, 64, 128, 256)
+_NAME = "helix"
+
+
+def write(root: Path, work: Path) -> Path:
+    """Draw the app's SVG into one .ico, and give that. Raises SetupFailed when it cannot be drawn."""
+    icons, drawn = root / "packaging" / "icons" / "draw.py", work / "icons"
+    if call(sys.executable, str(icons), str(root / "resources" / "icons" / "helix.svg"), str(drawn), _NAME):
+        raise SetupFailed("the icon could not be drawn (see above).")
+    pictures = {size: (drawn / f"{size}x{size}" / "apps" / f"{_NAME}.png").read_bytes() for size in SIZES}
+    target = work / "helix.ico"
+    target.write_bytes(ico(pictures))
+    return target
+
+
+def ico(pictures: dict[int, bytes]) -> bytes:
+    """One .ico of PNG pictures by their width."""
+    head, body = struct.pack("<HHH", 0, 1, len(pictures)), b""
+    start = len(head) + 16 * len(pictures)
+    for size, picture in pictures.items():
+        head += struct.pack("<BBBBHHII", size % 256, size % 256, 0, 0, 1, 32, len(picture), start + len(body))
+        body += picture
+    return head + body

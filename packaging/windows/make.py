@@ -1,0 +1,68 @@
+"""Makes the tree and the set-up for Windows, in the environment of the packages: its Qt draws the icon."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import build_identity
+from environment import SetupFailed, call, say
+from windows import bytecode, embed, icon, launcher, setup_program, tree, wheels
+
+PLACE = Path("build", "windows")
+NAME = "helix-desktop"
+SIGN_VARIABLE = "HELIX_WINDOWS_SIGN"
+"""A command that signs the file that is added to its words; nothing is signed without it."""
+
+
+def main() -> int:
+    """Make dist/HelixDesktop-VERSION-setup.exe from the checkout in the current folder."""
+    try:
+        made = make(Path.cwd())
+    except SetupFailed as failed:
+        say(str(failed))
+        return 1
+    sys.stdout.write(f"{made.relative_to(Path.cwd())}  {made.stat().st_size / 1e6:.1f} MB\n")
+    return 0
+
+
+def make(root: Path) -> Path:
+    """Make tree and set-up anew. Raises SetupFailed."""
+    start = time.monotonic()
+    work, date = root / PLACE, build_identity.epoch(root)
+    version = build_identity.version(root)
+    os.environ |= {"SOURCE_DATE_EPOCH": str(date), "PYTHONHASHSEED": "0"}
+    work.mkdir(parents=True, exist_ok=True)
+    say("unpacking CPython")
+    python = embed.unpack(work)
+    say(f"installing the packages for Windows ({python.origin})")
+    wheels.install(root / "requirements.txt", python.version, work / "site")
+    made = work / NAME
+    tree.lay_out(python.folder, work / "site", root, made)
+    build_identity.write_identity(root, made / "app" / "resources", "windows", python.version)
+    for path in launcher.make(version, icon.write(root, work), work, made):
+        sign(path)
+    tree.check_libraries(made)
+    by = bytecode.make(python.folder, work, made)
+    size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
+    say(f"tree of {size / 1e6:.0f} MB, bytecode by {by}, in {time.monotonic() - start:.0f} s")
+    tree.make_uniform(made, date)
+    target = root / "dist" / f"HelixDesktop-{version}-setup.exe"
+    setup_program.make(version, work, made, target, os.environ.get(SIGN_VARIABLE, ""))
+    sign(target)
+    say(f"set-up made in {time.monotonic() - start:.0f} s")
+    return target
+
+
+def sign(path: Path) -> None:
+    """Sign a program with the command in HELIX_WINDOWS_SIGN, if there is one. Raises SetupFailed."""
+    line = shlex.split(os.environ.get(SIGN_VARIABLE, ""))
+    if line and call(*line, str(path)):
+        raise SetupFailed(f"{SIGN_VARIABLE} could not sign {path.name} (see above).")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""The app's own lock, as far as it is for 64-bit Windows, installed into a folder from any system."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from environment import SetupFailed, call
+from packaging.requirements import Requirement
+
+
+def environment_of(version: str) -> dict[str, str]:
+    """What the markers of a lock are asked about: a CPython of this full version on 64-bit Windows."""
+    return {
+        "implementation_name": "cpython",
+        "implementation_version": version,
+        "os_name": "nt",
+        "platform_machine": "AMD64",
+        "platform_python_implementation": "CPython",
+        "platform_release": "10",
+        "platform_system": "Windows",
+        "platform_version": "10.0.17763",
+        "python_full_version": version,
+        "python_version": ".".join(version.split(".")[:2]),
+        "sys_platform": "win32",
+    }
+
+
+def for_windows(lock: str, version: str) -> Iterator[str]:
+    """The requirements of a lock that hold on Windows, each with its hashes and without its marker."""
+    asked = environment_of(version)
+    text = "\n".join(line for line in lock.splitlines() if not line.lstrip().startswith("#"))
+    for line in text.replace("\\\n", " ").splitlines():
+        words, *hashes = line.split("--hash=")
+        if not words.strip():
+            continue
+        wanted = Requirement(words.strip())
+        if wanted.marker is None or wanted.marker.evaluate(asked):
+            name = f"{wanted.name}{wanted.specifier}"
+            yield " ".join([name, *(f"--hash={one.strip()}" for one in hashes)])
+
+
+def install(lock: Path, version: str, folder: Path) -> list[str]:
+    """Install into `folder`; gives what was installed, as NAME==VERSION. Raises SetupFailed."""
+    lines = list(for_windows(lock.read_text(encoding="utf-8"), version))
+    shutil.rmtree(folder, ignore_errors=True)
+    wish = folder.with_name(f"{lock.stem}-windows.txt")
+    wish.parent.mkdir(parents=True, exist_ok=True)
+    wish.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    target = ("--platform", "win_amd64", "--python-version", ".".join(version.split(".")[:2]))
+    exact = ("--implementation", "cp", "--only-binary", ":all:", "--require-hashes", "--no-deps")
+    into = ("--no-compile", "--target", str(folder), "-r", str(wish))
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
+    if call(sys.executable, *pip, *target, *exact, *into):
+        raise SetupFailed("pip could not install the lock for Windows (see above).")
+    return [line.split(" ")[0] for line in lines]

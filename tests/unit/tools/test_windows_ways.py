@@ -1,0 +1,81 @@
+"""What is done otherwise on Windows, as far as it can be seen from any system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.errors import ToolError
+from helix_desktop.system.files import replace
+from helix_desktop.tools.box import describe, description_of
+from helix_desktop.tools.shell import check_lines, into
+
+TOOLS = resources_dir() / "prompts" / "tools"
+
+
+def test_several_lines_are_refused_where_cmd_would_run_the_first_one_only() -> None:
+    with pytest.raises(ToolError, match="several lines"):
+        check_lines("dir\ndel x", windows=True)
+    check_lines("dir && del x\n", windows=True)
+    check_lines("ls\nrm x", windows=False)
+
+
+def test_a_folder_is_named_in_the_words_of_the_systems_shell() -> None:
+    assert into("my src", windows=True) == 'cd /d "my src"'
+    assert into("my src", windows=False) == "cd 'my src'"
+
+
+def test_the_model_is_told_which_shell_runs_its_commands() -> None:
+    told, arguments = describe(description_of("run_command", TOOLS, windows=True))
+    elsewhere, same = describe(description_of("run_command", TOOLS, windows=False))
+    assert "cmd.exe" in told
+    assert "cmd.exe" not in elsewhere
+    assert arguments.keys() == same.keys()
+    assert description_of("read_file", TOOLS, windows=True) == description_of(
+        "read_file", TOOLS, windows=False
+    )
+
+
+class Holder:
+    """Another program, which has a file open for a while."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.pauses: list[float] = []
+
+    def move(self, source: Path, target: Path) -> None:
+        """What the system answers as long as it is open, and then."""
+        if self.refusals:
+            self.refusals -= 1
+            raise PermissionError(13, "in use")
+        source.replace(target)
+
+    def replace(self, folder: Path, windows: bool) -> None:
+        """Put a new file in the place of an old one."""
+        (folder / "new").write_text("new")
+        (folder / "old").write_text("old")
+        replace(folder / "new", folder / "old", windows, self.move, self.pauses.append)
+
+
+def test_a_file_that_is_held_open_is_replaced_when_it_is_let_go(tmp_path: Path) -> None:
+    holder = Holder(refusals=3)
+    holder.replace(tmp_path, windows=True)
+    assert (tmp_path / "old").read_text() == "new"
+    assert len(holder.pauses) == 3
+
+
+def test_a_file_that_stays_open_is_told_after_a_second(tmp_path: Path) -> None:
+    holder = Holder(refusals=1_000)
+    with pytest.raises(PermissionError):
+        holder.replace(tmp_path, windows=True)
+    assert 0.5 < sum(holder.pauses) < 2
+    assert (tmp_path / "old").read_text() == "old"
+
+
+def test_elsewhere_a_refusal_is_told_at_once(tmp_path: Path) -> None:
+    holder = Holder(refusals=1)
+    with pytest.raises(PermissionError):
+        holder.replace(tmp_path, windows=False)
+    assert holder.pauses == []
