@@ -82,8 +82,8 @@ def main() -> int:
         )
         slow += cpu[0] / cpu[1] > MOST
         sys.stdout.write(
-            f"{name:<20} CPU {cpu[0]:4.0f} ms, {cpu[0] / cpu[1]:.2f} x the virtual environment's {cpu[1]:.0f}; "
-            f"clock {clock[0]:4.0f} ms, {clock[0] / clock[1]:.2f} x {clock[1]:.0f}\n"
+            f"{name:<20} CPU {cpu[0]:4.0f} ms, virtual environment {cpu[1]:4.0f}: {cpu[0] / cpu[1]:.2f} x; "
+            f"clock {clock[0]:4.0f} and {clock[1]:4.0f} ms: {clock[0] / clock[1]:.2f} x\n"
         )
         sys.stdout.flush()
     return 1 if slow else 0
