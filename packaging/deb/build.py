@@ -12,12 +12,13 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import build_identity
-from deb.copyright import copyright_text
 from environment import SetupFailed, say
 from frozen.build import NAME
 from frozen.libraries import SYSTEM, Needs
 from linux.stage import date_of, make_uniform, stage
 from system_tools import NotHere, all_files, ensure, run
+
+from deb.copyright import copyright_text
 
 HERE = Path(__file__).parent
 STAGE = Path("build", "deb")

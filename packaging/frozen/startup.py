@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from environment import SetupFailed
-from frozen.build import NAME, PLACE
 from package_environment import PLACE as ENVIRONMENT
+
+from frozen.build import NAME, PLACE
 
 ROUNDS = 12
 MOST = 1.3
