@@ -20,6 +20,7 @@ LOCK = Path("packaging", "requirements-package.txt")
 PYTHON_VARIABLE = "HELIX_BUILD_PYTHON"
 
 _SYSTEM = ("/usr/bin/python3.11", "/usr/bin/python3.12")
+_SHIPPED = ((3, 11), (3, 12))
 _PROBE = """
 import ctypes, ensurepip, ssl, sys, sysconfig, venv
 library = sysconfig.get_config_var("INSTSONAME") or ""
@@ -65,11 +66,17 @@ def shipped_python() -> str:
     for candidate in _candidates():
         if _fits(candidate):
             return candidate
+    here = str(Path(sys.executable).resolve())
+    if sys.version_info[:2] not in _SHIPPED:
+        raise SetupFailed(
+            f"{here} cannot be shipped: not every library has a wheel for it. Install Python 3.12 or 3.11 "
+            f"with its shared library, and name it in {PYTHON_VARIABLE}."
+        )
     number = f"3.{sys.version_info[1]}"
     install([f"libpython{number}", f"python{number}-venv"], "Python cannot be shipped without its library")
-    if not _fits(str(Path(sys.executable).resolve())):
-        raise SetupFailed(f"{sys.executable} cannot be shipped: its shared library or venv is missing.")
-    return str(Path(sys.executable).resolve())
+    if not _fits(here):
+        raise SetupFailed(f"{here} cannot be shipped: its shared library or venv is missing.")
+    return here
 
 
 def install_app(environment: Environment, epoch: int) -> None:

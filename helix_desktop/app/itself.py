@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 
 
+def is_built() -> bool:
+    """Whether this is a built app, and no Python with the package."""
+    return bool(getattr(sys, "frozen", False))
+
+
 def itself(*words: str) -> tuple[str, ...]:
     """The program with its arguments: a frozen app, the AppImage it is in, or Python with the package."""
-    if not getattr(sys, "frozen", False):
+    if not is_built():
         return (sys.executable, "-m", "helix_desktop", *words)
     image, mounted = os.environ.get("APPIMAGE", ""), os.environ.get("APPDIR", "")
     # What an AppImage mounts goes with its process. Another one that started us leaves these, too.

@@ -15,6 +15,22 @@ KEYCHAINS = {
     "darwin": ("macOS", "macOS.api"),
 }
 
+# What the sample projects import from the standard library: they run on the app's own Python.
+SAMPLES = (
+    "argparse",
+    "contextlib",
+    "csv",
+    "datetime",
+    "io",
+    "math",
+    "pathlib",
+    "statistics",
+    "tempfile",
+    "tomllib",
+    "unittest",
+    "unittest.__main__",
+)
+
 # Found by no import statement: backends of keyring, and what uvicorn chooses at run time.
 HIDDEN = (
     "keyring.backends.chainer",

@@ -89,8 +89,8 @@ def main() -> int:
 
 
 def _environ() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
-    # The usual environment has its bytecode, as an installed program has; the frozen one always does.
+    # Without PYTHONDONTWRITEBYTECODE above all: an installed program has its bytecode.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**kept, "QT_QPA_PLATFORM": "offscreen"}
 
 

@@ -28,7 +28,7 @@ from tests.support.cli_rig import ROOT, Cli, ended
 from tests.support.processes import alive
 from tests.support.store_damage import flip_near, settle
 
-PARTS = 19  # of the self-check
+PARTS = 20  # of the self-check
 BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes stand in the store's files as they are
 
 

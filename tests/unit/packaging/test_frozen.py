@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import sys
 import tomllib
@@ -14,6 +15,7 @@ from environment import SetupFailed
 from frozen import contents, libraries, start
 from frozen.build import trim_records
 
+ROOT = Path(__file__).resolve().parents[3]
 QT = "PySide6/Qt/plugins"
 
 
@@ -85,7 +87,7 @@ def test_children_get_the_persons_environment(monkeypatch: pytest.MonkeyPatch) -
     inside = {
         "LD_LIBRARY_PATH": "/usr/lib/helix-desktop/_internal",
         "_PYI_ARCHIVE_FILE": "x",
-        "HOME": "/home/ada",
+        "A": "1",
     }
     assert start.restored(inside) == {"A": "1"}
     had = {"LD_LIBRARY_PATH": "/usr/lib/helix-desktop/_internal:/opt/ada", "LD_LIBRARY_PATH_ORIG": "/opt/ada"}
@@ -145,3 +147,15 @@ def test_without_git_and_a_date_nothing_is_built(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(SetupFailed, match="SOURCE_DATE_EPOCH"):
         build_identity.epoch(tmp_path)
+
+
+def test_what_the_samples_import_is_shipped() -> None:
+    imported = set()
+    for path in (ROOT / "resources" / "demo").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {one.name for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module)
+    library = {name for name in imported if name in sys.stdlib_module_names}
+    assert library - set(sys.builtin_module_names) - {"collections"} <= set(contents.SAMPLES)
