@@ -83,11 +83,6 @@ def _install(room: Room, package: str, table: Table) -> None:
 
 
 def _first_use(room: Room, table: Table) -> None:
-    shown.first_start(room, table)
-    before = used.listing(room)
-    with table.step("plain user, offscreen: self-check") as step:
-        done = room.run(f"{PROGRAM} self-check", user=PERSON).must()
-        step.detail = ran_well(done.output)
     with table.step("without a Python of the system the guided demo says what it needs") as step:
         if room.run("command -v python3").code == 0:
             step.detail = "this system brought one"
@@ -96,6 +91,11 @@ def _first_use(room: Room, table: Table) -> None:
             step.detail = told.strip()
             if "Install python3" not in told:
                 raise Wrong(told)
+    shown.first_start(room, table)
+    before = used.listing(room)
+    with table.step("plain user, offscreen: self-check") as step:
+        done = room.run(f"{PROGRAM} self-check", user=PERSON).must()
+        step.detail = ran_well(done.output)
     with table.step("plain user: the guided demo to its end") as step:
         room.install("python3")
         done = room.run(f"{PROGRAM} demo --out demo", user=PERSON).must()
