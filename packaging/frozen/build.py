@@ -11,9 +11,10 @@ from pathlib import Path
 
 import build_identity
 from environment import SetupFailed, say
-from frozen import children, libraries, system_licences
 from package_environment import install_app, package_environment
 from system_tools import all_files, run
+
+from frozen import children, libraries, system_licences
 
 PLACE = Path("build", "frozen")
 NAME = "helix-desktop"
