@@ -21,10 +21,9 @@ from helix_desktop.app.running import end, open_desk
 from helix_desktop.app.tour import Finding, Tour
 from helix_desktop.app.window import build_frame, name_application
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.errors import HelixError, InputUnusable
+from helix_desktop.context.errors import InputUnusable
 
 _OWN = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
-_PYTHONS = ("python3", "python")  # what the demo model's script calls
 _MARK = ".helix-desktop-demo"  # says that they are a former run's: a person may have folders of these names
 
 
@@ -39,12 +38,6 @@ def screenshots(given: argparse.Namespace) -> int:
 
 
 def _tour(out: Path, every_screen: bool) -> int:
-    if not any(map(shutil.which, _PYTHONS)):
-        raise HelixError(
-            "The guided demo needs a Python of this system.",
-            "The agent runs the tests of a small Python project in it.",
-            "Install python3, then call this again.",
-        )
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     data = _fresh(out)
     app = QApplication(sys.argv[:1])

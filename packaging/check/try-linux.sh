@@ -10,11 +10,10 @@ as_trier() {
     runuser -u trier -- env -i HOME=/home/trier PATH=/usr/bin:/bin LANG=C.UTF-8 QT_QPA_PLATFORM=offscreen "$@"
 }
 
-# With a Python of the system: the guided demo runs the tests of a small Python project.
 if command -v apt-get > /dev/null; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$dist"/*.deb python3
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$dist"/*.deb
 else
-    dnf install -y -q "$dist"/*.rpm python3
+    dnf install -y -q "$dist"/*.rpm
 fi
 as_trier helix-desktop --version
 as_trier helix-desktop self-check
