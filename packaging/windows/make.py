@@ -10,7 +10,7 @@ from pathlib import Path
 
 import build_identity
 from environment import SetupFailed, call, say
-from windows import bytecode, embed, icon, launcher, setup_program, tree, wheels
+from windows import art, bytecode, embed, icon, launcher, setup_program, tree, wheels
 
 PLACE = Path("build", "windows")
 NAME = "helix-desktop"
@@ -50,6 +50,7 @@ def make(root: Path) -> Path:
     size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
     say(f"tree of {size / 1e6:.0f} MB, bytecode by {by}, in {time.monotonic() - start:.0f} s")
     tree.make_uniform(made, date)
+    art.write(root, work)
     target = root / "dist" / f"HelixDesktop-{version}-setup.exe"
     setup_program.make(version, work, made, target, os.environ.get(SIGN_VARIABLE, ""))
     sign(target)

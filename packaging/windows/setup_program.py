@@ -25,6 +25,8 @@ def make(
         "TREE": str(tree.resolve()),
         "TARGET": str(target.resolve()),
         "ICON": str((work / "helix.ico").resolve()),
+        "WELCOME": str((work / "welcome.bmp").resolve()),
+        "HEADER": str((work / "header.bmp").resolve()),
         "REMOVED": str(removed.resolve()),
         "SIZE": str(size),
         "PUBLISHER": PUBLISHER,
