@@ -1,4 +1,4 @@
-"""The pictures of the set-up's pages, drawn of the app's SVG and in its type. Run by the Python of build/package-env."""
+"""The pictures of the set-up, drawn of the SVG and in the app's type by the Python of build/package-env."""
 
 from __future__ import annotations
 
