@@ -30,7 +30,7 @@ if sys.platform == "linux":
     from pathlib import Path
     near = Path(sysconfig.get_config_var("LIBDIR") or "", library)
     ctypes.CDLL(str(near) if near.is_file() else library)
-sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))
+print(sys.version_info[:2] in ((3, 11), (3, 12)))
 """
 
 
@@ -98,7 +98,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _fits(python: str) -> bool:
-    return _asked(python, _PROBE).returncode == 0
+    return _asked(python, _PROBE).stdout.strip() == "True"
 
 
 def _version(python: str) -> str:
