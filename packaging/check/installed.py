@@ -83,19 +83,23 @@ def _install(room: Room, package: str, table: Table) -> None:
 
 
 def _first_use(room: Room, table: Table) -> None:
-    shown.first_start(room, table)
     before = used.listing(room)
-    with table.step("plain user, offscreen: self-check") as step:
-        done = room.run(f"{PROGRAM} self-check", user=PERSON).must()
-        step.detail = ran_well(done.output)
-    with table.step("plain user: the guided demo to its end") as step:
-        bare = room.run("command -v python3").code != 0
+    # Before anything is installed that could bring a Python along. Its data are kept beside its pictures.
+    with table.step("plain user: the guided demo to its end, with no Python but its own") as step:
+        if room.run("command -v python3").code == 0:
+            raise Wrong("this system has one")
         room.run(f"{PROGRAM} demo --out demo", user=PERSON).must()
         pictures = len(list((room.home(PERSON) / "demo").glob("*.png")))
         if not pictures:
             raise Wrong("it made no pictures")
-        step.detail = f"{pictures} pictures{', with no Python but its own' if bare else ''}"
+        step.detail = f"{pictures} pictures"
         room.run("rm -r demo", user=PERSON).must()
+        if new := used.listing(room) - before:
+            raise Wrong(f"it left {', '.join(sorted(new))}")
+    shown.first_start(room, table)
+    with table.step("plain user, offscreen: self-check") as step:
+        done = room.run(f"{PROGRAM} self-check", user=PERSON).must()
+        step.detail = ran_well(done.output)
         if wrong := used.strays(used.listing(room) - before)[0]:
             raise Wrong(f"it left {', '.join(wrong)}")
 
