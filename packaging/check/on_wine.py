@@ -13,6 +13,7 @@ from windows.make import NAME, PLACE
 
 from check.chroot import PERSON, Room, Rooms
 from check.displays import X11_PACKAGES, keep, tail, x11
+from check.model import serving
 from check.table import Table, Wrong
 from check.wine import PACKAGES, Windows
 
@@ -27,6 +28,7 @@ _ODD = "Jürgen Ω"
 _DEMO_S = 45
 _RUNNING, _FAILED = 4, 2
 _PAGES = (("welcome", "Return"), ("licence", "Return"), ("folder", "Return"))
+_LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.IGNORECASE)
 _OURS = re.compile(r"helix", re.IGNORECASE)
 
 
@@ -68,8 +70,8 @@ def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
     files, registry = windows.files(), windows.registry()
     with table.step("an older version is installed without questions") as step:
         step.detail = _installed(windows, older, OLDER)
-    with table.step("it makes a workspace and keeps a key"):
-        _works(windows)
+    with table.step("a turn with a command makes a workspace") as step:
+        step.detail = _works(windows)
     with table.step("upgrade in place: data kept, old files gone") as step:
         before = _data(windows)
         step.detail = _installed(windows, setup, version(ROOT))
@@ -77,6 +79,9 @@ def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
             raise Wrong(f"{_GONE} of the older version is still there")
         if _data(windows) != before:
             raise Wrong("the data is not what it was")
+        listed = windows.run(_console("cache", "list", "--workspace", f"{_HOME}\\project")).must()
+        if "run_command" not in listed.output:
+            raise Wrong(f"the workspace does not know its output any more: {listed.output}")
     _used(windows, table)
     _shown(windows, table, setup)
     with table.step("removed: nothing left but the person's data") as step:
@@ -109,18 +114,28 @@ def _installed(windows: Windows, setup: str, wanted: str) -> str:
     return f"{wanted} in {done.seconds:.0f} s, exit code 0; menu, list of apps, helix:, .helix are there"
 
 
-def _works(windows: Windows) -> None:
-    (windows.drive / "users" / PERSON / "project").mkdir(exist_ok=True)
-    windows.run(f"chown -R {PERSON} ~/.wine")
-    windows.run(_console("backup", f"{_HOME}\\backup")).must()
-    windows.run(_console("cache", "list", "--workspace", f"{_HOME}\\project"))
-    (windows.local / "helix-desktop" / "kept.txt").write_text("kept", encoding="utf-8")
+def _works(windows: Windows) -> str:
+    """A turn against a model of our own, which has cmd.exe run a command with a background process."""
+    project = f"{_HOME}\\project"
+    with serving("start /b ping -n 60 127.0.0.1 >nul & echo Grüße & set") as model:
+        windows.run(f"mkdir -p '{windows.inside(project)}'").must()
+        words = ("run", "--workspace", project, "--trust", "--yes", "--message", "What is set?")
+        told = (*words, "--model", "small", "--base-url", model.address, "--window", "32000")
+        done = windows.run(_console(*told), limit=120).must()
+        output = "\n".join(model.outputs())
+    if "Grüße" not in output or "SYSTEMROOT=" not in output.upper():
+        raise Wrong(f"the command did not run: {output[:600]}")
+    if leaks := [line for line in output.splitlines() if _LEAK.match(line)]:
+        raise Wrong(f"the command sees {leaks}")
+    if windows.run("pgrep -f ping.exe").code == 0:
+        raise Wrong("what the command left in the background still runs")
+    return f"in {done.seconds:.0f} s; UTF-8, a clean environment, nothing left in the background"
 
 
 def _data(windows: Windows) -> set[str]:
     place = windows.local / "helix-desktop"
     found = {str(path.relative_to(place)) for path in place.rglob("*") if "logs" not in path.parts}
-    if "kept.txt" not in found:
+    if not any(name.endswith("/db/CURRENT") for name in found):
         raise Wrong(f"there is no data in {place.relative_to(windows.drive)}: {found}")
     return found
 

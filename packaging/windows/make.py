@@ -43,6 +43,7 @@ def make(root: Path) -> Path:
     made = work / NAME
     tree.lay_out(python.folder, work / "site", root, made)
     build_identity.write_identity(root, made / "app" / "resources", "windows", python.version)
+    icon.draw_side(root, work)
     for path in launcher.make(version, icon.write(root, work), work, made):
         sign(path)
     tree.check_libraries(made)

@@ -25,6 +25,7 @@ def make(
         "TREE": str(tree.resolve()),
         "TARGET": str(target.resolve()),
         "ICON": str((work / "helix.ico").resolve()),
+        "SIDE": str((work / "side.bmp").resolve()),
         "REMOVED": str(removed.resolve()),
         "SIZE": str(size),
         "PUBLISHER": PUBLISHER,
