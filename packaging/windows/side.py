@@ -30,7 +30,7 @@ def draw(svg: Path, target: Path) -> None:
     left, top = (image.width() - size) / 2, (image.height() - size) / 2
     QSvgRenderer(str(svg)).render(painter, QRectF(left, top, size, size))
     painter.end()
-    if not image.save(str(target), "BMP"):
+    if not image.save(str(target)):
         raise SystemExit(f"{target} could not be written.")
     app.quit()
 
