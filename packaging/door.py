@@ -95,7 +95,7 @@ def screenshots(arguments: Sequence[str]) -> int:
 
 
 def package(arguments: Sequence[str]) -> int:
-    """Build installers: frozen, deb, rpm, appimage, windows, macos, licences, sbom, static, check, all."""
+    """Build and check installers; alone, it lists what can be built."""
     return build_packages(ROOT, arguments)
 
 

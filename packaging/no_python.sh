@@ -1,10 +1,11 @@
+# shellcheck shell=sh disable=SC2154 # read by ./helix, which knows $root
 # Read by ./helix where no Python fits: names in one line all that is to be installed, and installs it as root where
 # there is apt. The shell's own words do everything that has to work anywhere: no other program need be there.
 
 known_pythons() { # of this system: $manager, and $pythons, the packages
     manager='' pythons=''
     ID='' ID_LIKE='' VERSION_ID=''
-    # shellcheck disable=SC1091
+    # shellcheck disable=SC1090,SC1091
     [ ! -r "${HELIX_OS_RELEASE:-/etc/os-release}" ] || . "${HELIX_OS_RELEASE:-/etc/os-release}"
     version=$VERSION_ID
     for name in $ID $ID_LIKE; do

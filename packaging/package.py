@@ -49,7 +49,7 @@ TARGETS = {
     "static": Target("look over workflows, scripts and the list of parts", "check.static"),
     "check": Target("install, run and remove what was built, in clean systems", "check.run"),
 }
-ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licences", "sbom")
+ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licences", "sbom", "checksums")
 """What `all` builds, in this order: later targets use what earlier ones made."""
 
 

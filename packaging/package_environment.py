@@ -11,13 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from environment import Environment, SetupFailed, clean_environ, say
-from system_tools import run
+from qt_libraries import ensure as ensure_qt
+from qt_libraries import install
+from system_tools import ensure, run
 
 PLACE = Path("build", "package-env")
 LOCK = Path("packaging", "requirements-package.txt")
 PYTHON_VARIABLE = "HELIX_BUILD_PYTHON"
 
 _SYSTEM = ("/usr/bin/python3.11", "/usr/bin/python3.12")
+_SHIPPED = ((3, 11), (3, 12))
 _PROBE = """
 import ctypes, ensurepip, ssl, sys, sysconfig, venv
 library = sysconfig.get_config_var("INSTSONAME") or ""
@@ -33,7 +36,10 @@ sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))
 
 def package_environment(root: Path) -> Environment:
     """The environment, holding what its lock names. Raises SetupFailed."""
-    base = shipped_python(root)
+    if sys.platform.startswith("linux"):
+        ensure_qt("package", os.environ)
+        ensure("objdump", "readelf")
+    base = shipped_python()
     found = Environment(root, str(PLACE), {"package": str(LOCK)}, base)
     with found.alone():
         made_with = root / PLACE / "helix-python.stamp"
@@ -44,7 +50,7 @@ def package_environment(root: Path) -> Environment:
     return found
 
 
-def shipped_python(root: Path) -> str:
+def shipped_python() -> str:
     """The Python that goes into packages: HELIX_BUILD_PYTHON, else the system's, else the one at work.
 
     The system's is built for every processor of its kind and gets fixes with the system. Raises SetupFailed.
@@ -60,9 +66,17 @@ def shipped_python(root: Path) -> str:
     for candidate in _candidates():
         if _fits(candidate):
             return candidate
-    raise SetupFailed(
-        "no Python here can be shipped. Install one:  sudo apt-get install -y python3-venv libpython3.11"
-    )
+    here = str(Path(sys.executable).resolve())
+    if sys.version_info[:2] not in _SHIPPED:
+        raise SetupFailed(
+            f"{here} cannot be shipped: not every library has a wheel for it. Install Python 3.12 or 3.11 "
+            f"with its shared library, and name it in {PYTHON_VARIABLE}."
+        )
+    number = f"3.{sys.version_info[1]}"
+    install([f"libpython{number}", f"python{number}-venv"], "Python cannot be shipped without its library")
+    if not _fits(here):
+        raise SetupFailed(f"{here} cannot be shipped: its shared library or venv is missing.")
+    return here
 
 
 def install_app(environment: Environment, epoch: int) -> None:

@@ -16,12 +16,14 @@ from environment import SetupFailed, say
 
 
 def missing(need: str | None, environ: Mapping[str, str]) -> list[Piece]:
-    """List what `need` ("run", "test" or nothing) lacks; "run" depends on the display."""
+    """List what `need` ("run", "test", "package" or nothing) lacks; "run" depends on the display."""
     if need is None or not sys.platform.startswith("linux"):
         return []
     when = {"offscreen"}
     if need == "test":
         when |= {"x11", "test"}
+    if need == "package":  # whatever display the app will be run on
+        when |= {"x11", "wayland"}
     if environ.get("DISPLAY"):
         when.add("x11")
     if environ.get("WAYLAND_DISPLAY"):

@@ -13,16 +13,18 @@ from qt_libraries import install
 # Program -> Debian package.
 DEBIAN = {
     "appstreamcli": "appstream",
-    "cc": "gcc",
+    "cpio": "cpio",
     "desktop-file-validate": "desktop-file-utils",
     "dpkg-deb": "dpkg",
     "flatpak-builder": "flatpak-builder",
     "lintian": "lintian",
     "man": "man-db",
     "mksquashfs": "squashfs-tools",
+    "objdump": "binutils",
     "readelf": "binutils",
     "rpm": "rpm",
     "rpmbuild": "rpm",
+    "unsquashfs": "squashfs-tools",
     "xmllint": "libxml2-utils",
 }
 

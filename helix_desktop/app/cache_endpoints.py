@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import secrets
-import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from helix_desktop import __version__
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.app.cache_sharing import SharedCache
+from helix_desktop.app.itself import itself
 from helix_desktop.app.on_demand import AnyStore, OnDemand
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.secrets import Secrets
@@ -40,10 +40,9 @@ class CacheEndpoints:
 
     def command(self, identity: str) -> tuple[str, ...]:
         """What another program runs to have a workspace's cache served through its pipes."""
-        itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
         usual = DataDir.locate(None, {}).root == self._root
         place = () if usual else ("--data-dir", str(self._root))
-        return (sys.executable, *itself, "mcp", *place, "--workspace", self._registry.get(identity).path)
+        return itself("mcp", *place, "--workspace", self._registry.get(identity).path)
 
     async def begin(self, identity: str) -> None:
         """Start the endpoint of a workspace that has it switched on."""

@@ -32,6 +32,7 @@ from helix_desktop.context.errors import (
 from helix_desktop.context.tool import Mode
 
 USAGE, FAILED, LOCKED, INTERRUPTED = 2, 1, 3, 130  # exit codes
+SAMPLE_PYTHON = "sample-python"
 LEAST_WINDOW = 1_000  # tokens: less does not hold the tools' descriptions
 MOST_JOBS = 64
 HIGHEST_PORT = 65_535
@@ -335,6 +336,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code. Errors become one line, never a traceback."""
     _stand_in_for_closed_streams()
     words = sys.argv[1:] if argv is None else argv
+    if words[:1] == [SAMPLE_PYTHON]:  # not for people, and its options are those of Python
+        return _be_python(words[1:])
     given = argparse.Namespace()
     try:
         if not all(_is_text(word) for word in words):
@@ -358,6 +361,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"Helix Desktop made a mistake: {type(error).__name__}: {error}. The log is in {place}.")
         return FAILED
     return code
+
+
+def _be_python(words: Sequence[str]) -> int:
+    from helix_desktop.app.sample_python import run_python
+
+    return run_python(words)
 
 
 def _say(text: str) -> None:

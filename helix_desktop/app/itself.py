@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
+
+
+def is_built() -> bool:
+    """Whether this is a built app, and no Python with the package."""
+    return bool(getattr(sys, "frozen", False))
 
 
 def itself(*words: str) -> tuple[str, ...]:
-    """The program with its arguments: of a frozen app its own file, else the interpreter with the package."""
-    own = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
-    return (sys.executable, *own, *words)
+    """The program with its arguments: a frozen app, the AppImage it is in, or Python with the package."""
+    if not is_built():
+        return (sys.executable, "-m", "helix_desktop", *words)
+    image, mounted = os.environ.get("APPIMAGE", ""), os.environ.get("APPDIR", "")
+    # What an AppImage mounts goes with its process. Another one that started us leaves these, too.
+    ours = bool(image and mounted) and Path(sys.executable).is_relative_to(mounted)
+    return (image if ours else sys.executable, *words)

@@ -13,6 +13,7 @@ import qasync
 from PySide6.QtCore import QProcess, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
 
+from helix_desktop.app.itself import itself
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.moving import carry
 from helix_desktop.app.refusal import tell
@@ -112,6 +113,6 @@ async def move_shown(data: DataDir, target: Path, remove_old: bool) -> Path:
 
 def open_again(*words: str) -> bool:
     """Start Helix Desktop anew with these words, on its own; whether that worked."""
-    itself = () if getattr(sys, "frozen", False) else ("-m", "helix_desktop")
-    started = QProcess.startDetached(sys.executable, [*itself, *words])
+    program, *arguments = itself(*words)
+    started = QProcess.startDetached(program, arguments)
     return bool(started[0] if isinstance(started, tuple) else started)

@@ -57,6 +57,7 @@ def _checks(data: DataDir, keyring: bool) -> dict[str, Check]:
         **started.Painting().checks(),
         "prompts": bundled.prompts,
         "demo": bundled.demo,
+        "sample": started.sample,
         "tokens": bundled.tokens,
         "licences": bundled.licences,
         "store": machine.store,

@@ -17,6 +17,7 @@ _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
 _TOKEN, _LONGEST_TOKEN = "XDG_ACTIVATION_TOKEN", 1_000
 _ANY_PROCESS = -1
+_HEARD = "heard"
 
 
 def _let_it_come_forward() -> None:
@@ -93,7 +94,8 @@ class SingleInstance(QObject):
             self._hear(socket)
 
     def _hear(self, socket: QLocalSocket) -> None:
-        if socket.canReadLine():
+        if socket.canReadLine() and not socket.property(_HEARD):
+            socket.setProperty(_HEARD, True)  # a token that comes late is no second wish
             wish = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
             token = bytes(socket.readLine(_LONGEST_TOKEN).data()).decode("ascii", "ignore").strip()
             if token.isprintable() and token:

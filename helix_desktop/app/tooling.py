@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
 from helix_desktop.agent.toolset import Toolset
 from helix_desktop.app.fetching import WebFetcher, resolve
+from helix_desktop.app.sample_python import with_python
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.tools.cache import Cache, Count
 from helix_desktop.tools.grants import Grants
@@ -42,6 +44,7 @@ class Tooling:
             resources_dir() / "prompts" / "tools",
             self._count,
             protected=(data.settings_file, data.workspaces_dir, data.logs_dir),
+            environ=with_python(os.environ) if self._registry.get(identity).demo else None,
             reach=Reach(self.sandboxes, lambda: self.granted(identity), (WebFetcher(), resolve)),
         )
 

@@ -113,7 +113,7 @@ def canonical(name: str) -> str:
 
 
 def _bundled(fields: Mapping[str, Any], folder: Path) -> Part:
-    texts = tuple((name, _read(folder / name)) for name in fields["texts"])
+    texts = tuple((Path(name).name, _read(folder / name)) for name in fields["texts"])
     version = str(fields.get("version", ""))
     known = _ASKED[version.removeprefix("@")]() if version.startswith("@") else version
     return Part(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -15,7 +16,7 @@ from typing import Protocol
 from check.chroot import PERSON, Room
 from check.table import Wrong
 
-SIZE = (1440, 900)
+SIZE = (1600, 1000)
 X11_PACKAGES = ("xvfb", "openbox", "xdotool", "scrot")
 WAYLAND_PACKAGES = ("weston",)
 _X11 = {"DISPLAY": ":77"}
@@ -56,6 +57,15 @@ class X11:
         done = self.room.run(line, user=PERSON, environ=self.environ)
         return done.output.split() if done.code == 0 else []
 
+    def is_managed(self) -> bool:
+        """Whether the window manager is at work."""
+        return self.room.run("xdotool get_desktop", user=PERSON, environ=self.environ).code == 0
+
+    def write(self, text: str) -> None:
+        """Type a line into the window that has the keyboard. Raises Wrong."""
+        line = f"xdotool type --delay 20 {shlex.quote(text)} && xdotool key Return"
+        self.room.run(line, user=PERSON, environ=self.environ).must()
+
     def minimize(self, window: str) -> None:
         """Put a window away. Raises Wrong when it stays."""
         line = f"xdotool windowminimize --sync {window}"
@@ -92,7 +102,9 @@ def x11(room: Room) -> Iterator[X11]:
     with _running(room, screen, "xvfb.log", {}, user=PERSON):
         until((room.root / "tmp/.X11-unix/X77").exists, "Xvfb", room.root / "tmp/xvfb.log")
         with _running(room, "openbox", "openbox.log", _X11, user=PERSON):
-            yield X11(room, _X11)
+            display = X11(room, _X11)
+            until(display.is_managed, "openbox", room.root / "tmp/openbox.log")
+            yield display
 
 
 @contextmanager

@@ -29,7 +29,6 @@ def steps(rooms: Rooms, suite: str, table: Table) -> None:
         _install(room, older, table)
         if table.failures:
             return
-        shown.first_start(room, table)
         _first_use(room, table)
         used.steps(room, table)
         shown.on_x11(room, table, suite)
@@ -84,16 +83,18 @@ def _install(room: Room, package: str, table: Table) -> None:
 
 
 def _first_use(room: Room, table: Table) -> None:
+    shown.first_start(room, table)
     before = used.listing(room)
     with table.step("plain user, offscreen: self-check") as step:
         done = room.run(f"{PROGRAM} self-check", user=PERSON).must()
         step.detail = ran_well(done.output)
     with table.step("plain user: the guided demo to its end") as step:
-        done = room.run(f"{PROGRAM} demo --out demo", user=PERSON).must()
+        bare = room.run("command -v python3").code != 0
+        room.run(f"{PROGRAM} demo --out demo", user=PERSON).must()
         pictures = len(list((room.home(PERSON) / "demo").glob("*.png")))
         if not pictures:
             raise Wrong("it made no pictures")
-        step.detail = f"{pictures} pictures"
+        step.detail = f"{pictures} pictures{', with no Python but its own' if bare else ''}"
         room.run("rm -r demo", user=PERSON).must()
         if wrong := used.strays(used.listing(room) - before)[0]:
             raise Wrong(f"it left {', '.join(wrong)}")
@@ -109,12 +110,13 @@ def ran_well(output: str) -> str:
 
 def _upgrade(room: Room, package: str, table: Table) -> None:
     with table.step("upgrade: apt installs the newer build over it") as step:
-        before = _version(room)
+        before, entries = _version(room), used.stored(room)
         room.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
         step.detail = f"{before} -> {_version(room)}"
         if _version(room) == before:
             raise Wrong(f"it still is {before}")
-    used.data_kept(room, table)
+    with table.step("upgrade: what the older build stored is there, and whole") as step:
+        used.kept(room, entries, step)
 
 
 def _purge(room: Room, table: Table) -> None:

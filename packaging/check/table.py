@@ -26,7 +26,7 @@ class Step:
     def line(self) -> str:
         """Write it as a line."""
         head = f"{self._verdict:<4}  {self.seconds:6.1f} s  {self.name}"
-        return f"{head}: {self.detail}" if self.detail else head
+        return f"{head}: {' '.join(self.detail.split())}" if self.detail else head
 
     def row(self) -> str:
         """Write it as a row of Markdown."""

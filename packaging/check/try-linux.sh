@@ -11,7 +11,7 @@ as_trier() {
 }
 
 if command -v apt-get > /dev/null; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$dist"/*.deb
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$dist"/*.deb
 else
     dnf install -y -q "$dist"/*.rpm
 fi

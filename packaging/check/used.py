@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from check.chroot import PERSON, Room
 from check.model import serving
-from check.table import Table, Wrong
+from check.table import Step, Table, Wrong
 
 PROJECT = "project"
 EXPORT = "tides.helix"
@@ -25,7 +25,7 @@ CACHES = {
     ".config/dconf": "dconf",
 }
 _LEAK = re.compile(
-    r"^(?:_?PYI\w*|_MEI\w*|\w*_ORIG|LD_\w+|QT_PLUGIN_PATH|QML\w*|PYTHON\w*|FONTCONFIG\w*|GIO_\w+)="
+    r"^(?:_?PYI\w*|_MEI\w*|\w*_ORIG|LD_\w+|QT_PLUGIN_PATH|QML\w*|PYTHON(?:HOME|PATH)|FONTCONFIG\w*|GIO_\w+)="
     r"|/usr/lib/helix-desktop",
 )
 _UNLOCK = "printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1"
@@ -33,7 +33,12 @@ _UNLOCK = "printf secret | gnome-keyring-daemon --unlock --components=secrets >/
 
 def steps(room: Room, table: Table) -> None:
     """Use it as a plain user."""
-    _turn(room, table)
+    with table.step("a turn with a command, whose environment is clean") as step:
+        room.run(f"mkdir {PROJECT} && echo ebb > {PROJECT}/tide.txt", user=PERSON).must()
+        lines = turn(room).splitlines()
+        if leaked := [line for line in lines if _LEAK.search(line)]:
+            raise Wrong(f"it sees {'; '.join(leaked)}")
+        step.detail = f"{len(lines)} lines of output, none of the app's own"
     with table.step("a workspace is exported to a file") as step:
         room.run(f"helix-desktop cache export --workspace {PROJECT} {EXPORT}", user=PERSON).must()
         step.detail = f"{(room.home(PERSON) / EXPORT).stat().st_size} bytes"
@@ -57,41 +62,34 @@ def steps(room: Room, table: Table) -> None:
         step.detail = f"{' and '.join(asked)} -> {told[0]}"
 
 
-def _turn(room: Room, table: Table) -> None:
-    """One turn against a model of our own, which has a command print its environment."""
-    with table.step("a turn with a command, whose environment is clean") as step, serving("env") as model:
-        room.run(f"mkdir {PROJECT} && echo ebb > {PROJECT}/tide.txt", user=PERSON).must()
+def turn(room: Room) -> str:
+    """One turn against a model of our own, which has a command print its environment. Raises Wrong."""
+    with serving("env") as model:
         line = (
             f"helix-desktop run --workspace {PROJECT} --trust --yes --message 'What is set?' --model small"
             f" --base-url {model.address} --window 32000"
         )
         room.run(line, user=PERSON, limit=120).must()
         outputs = "\n".join(model.outputs())
-        if "PATH=" not in outputs:
-            raise Wrong(f"the command did not run: {outputs[:600]}")
-        lines = [name for name in outputs.splitlines() if _LEAK.search(name)]
-        if lines:
-            raise Wrong(f"it sees {'; '.join(lines)}")
-        step.detail = f"{len(outputs.splitlines())} lines of output, none of the app's own"
+    if "PATH=" not in outputs:
+        raise Wrong(f"the command did not run: {outputs[:600]}")
+    return outputs
 
 
-def data(room: Room) -> str:
-    """What the workspace's cache lists, as the app says it."""
-    line = f"helix-desktop cache list --workspace {PROJECT} --json"
-    listed = room.run(line, user=PERSON).must().output
-    json.loads(listed)
-    return listed
+def stored(room: Room, project: str = PROJECT) -> list[str]:
+    """The SHA-256 of everything in a workspace's cache, as the app lists it. Raises Wrong."""
+    line = f"helix-desktop cache list --workspace {project} --json"
+    return sorted(entry["digest"] for entry in json.loads(room.run(line, user=PERSON).must().output))
 
 
-def data_kept(room: Room, table: Table) -> None:
-    """Look for what the older build stored."""
-    with table.step("what the older build stored is there, and whole") as step:
-        listed = data(room)
-        said = room.run(f"helix-desktop cache verify --workspace {PROJECT}", user=PERSON).must().output
-        timeline = room.run(f"helix-desktop timeline --workspace {PROJECT}", user=PERSON).must()
-        if "sha" not in listed:
-            raise Wrong(f"nothing is listed: {listed[:300]}")
-        step.detail = f"{said.strip()}; {timeline.output.strip()[:100]}"
+def kept(room: Room, before: list[str], step: Step) -> None:
+    """Look for what an older build stored. Raises Wrong."""
+    after = stored(room)
+    if not before or after != before:
+        raise Wrong(f"the cache held {before}, and now {after}")
+    said = room.run(f"helix-desktop cache verify --workspace {PROJECT}", user=PERSON).must().output
+    room.run(f"helix-desktop timeline --workspace {PROJECT}", user=PERSON).must()
+    step.detail = f"{len(after)} entry of the cache; {said.strip()}"
 
 
 def read_only(room: Room, table: Table) -> None:
@@ -101,7 +99,7 @@ def read_only(room: Room, table: Table) -> None:
         if tried.code == 0:
             raise Wrong("/usr can be written")
         room.run("helix-desktop self-check", user=PERSON).must()
-        room.run(f"helix-desktop cache list --workspace {PROJECT}", user=PERSON).must()
+        turn(room)
 
 
 def listing(room: Room) -> set[str]:

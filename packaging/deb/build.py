@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -13,12 +12,13 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import build_identity
-from deb.copyright import copyright_text
 from environment import SetupFailed, say
-from frozen.build import NAME, copy_for, frozen_tree
-from frozen.libraries import SYSTEM, Needs, verified
-from linux import share
+from frozen.build import NAME
+from frozen.libraries import SYSTEM, Needs
+from linux.stage import date_of, make_uniform, stage
 from system_tools import NotHere, all_files, ensure, run
+
+from deb.copyright import copyright_text
 
 HERE = Path(__file__).parent
 STAGE = Path("build", "deb")
@@ -46,23 +46,15 @@ def build(root: Path, words: Sequence[str]) -> int:
 
 def make(root: Path) -> Path:
     """Build the package from the frozen app. Raises SetupFailed."""
-    tree = frozen_tree(root)
-    found = verified(tree)
-    stage = root / STAGE
-    shutil.rmtree(stage, ignore_errors=True)
-    copy_for(root, tree, stage / "usr" / "lib" / NAME, "deb")
-    (stage / "usr" / "bin").mkdir()
-    (stage / "usr" / "bin" / NAME).symlink_to(f"../lib/{NAME}/{NAME}")
-    share.install(root, stage / "usr" / "share")
-    share.validate(stage / "usr" / "share")
-    _documents(root, stage)
-    _control(root, stage, found)
-    _uniform(stage, build_identity.epoch(root))
+    files = root / STAGE
+    found = stage(root, files, "deb")
+    _documents(root, files)
+    _control(root, files, found)
+    make_uniform(files, build_identity.epoch(root))
     made = root / "dist" / f"{NAME}_{_version(root)}_{architecture()}.deb"
     made.parent.mkdir(exist_ok=True)
     say("packing")
-    dated = {"SOURCE_DATE_EPOCH": str(build_identity.epoch(root))}
-    run("dpkg-deb", "--root-owner-group", *_COMPRESSION, "--build", stage, made, extra=dated)
+    run("dpkg-deb", "--root-owner-group", *_COMPRESSION, "--build", files, made, extra=date_of(root))
     if made.stat().st_size > LARGEST_MB * 1e6:
         raise SetupFailed(f"{made} has {made.stat().st_size / 1e6:.1f} MB: more than {LARGEST_MB}.")
     return made
@@ -94,8 +86,8 @@ def _version(root: Path) -> str:
     return f"{build_identity.version(root)}-{REVISION}"
 
 
-def _documents(root: Path, stage: Path) -> None:
-    place = stage / "usr" / "share" / "doc" / NAME
+def _documents(root: Path, files: Path) -> None:
+    place = files / "usr" / "share" / "doc" / NAME
     place.mkdir(parents=True)
     date = format_datetime(datetime.fromtimestamp(build_identity.epoch(root), UTC))
     entry = (
@@ -106,17 +98,17 @@ def _documents(root: Path, stage: Path) -> None:
     news = (root / "CHANGELOG.md").read_bytes()
     (place / "changelog.Debian.gz").write_bytes(gzip.compress(entry.encode(), 9, mtime=0))
     (place / "changelog.gz").write_bytes(gzip.compress(news, 9, mtime=0))
-    text = copyright_text(root, stage / "usr" / "lib" / NAME / "_internal", f"usr/lib/{NAME}/_internal")
+    text = copyright_text(root, files / "usr" / "lib" / NAME / "_internal", f"usr/lib/{NAME}/_internal")
     (place / "copyright").write_text(text, encoding="utf-8")
-    overrides = stage / "usr" / "share" / "lintian" / "overrides" / NAME
+    overrides = files / "usr" / "share" / "lintian" / "overrides" / NAME
     overrides.parent.mkdir(parents=True)
     shutil.copyfile(HERE / "lintian-overrides", overrides)
 
 
-def _control(root: Path, stage: Path, found: Needs) -> None:
-    folder = stage / "DEBIAN"
+def _control(root: Path, files: Path, found: Needs) -> None:
+    folder = files / "DEBIAN"
     folder.mkdir()
-    kib = sum(path.lstat().st_size for path in all_files(stage / "usr")) // 1024
+    kib = sum(path.lstat().st_size for path in all_files(files / "usr")) // 1024
     text = (HERE / "control.in").read_text(encoding="utf-8")
     facts = {
         "@VERSION@": _version(root),
@@ -129,22 +121,11 @@ def _control(root: Path, stage: Path, found: Needs) -> None:
         text = text.replace(name, value)
     (folder / "control").write_text(text, encoding="utf-8")
     sums = [
-        f"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}  {path.relative_to(stage)}\n"
-        for path in all_files(stage / "usr")
+        f"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}  {path.relative_to(files)}\n"
+        for path in all_files(files / "usr")
         if not path.is_symlink()
     ]
     (folder / "md5sums").write_text("".join(sums), encoding="utf-8")
-
-
-def _uniform(stage: Path, date: int) -> None:
-    """Give what copy_for did not make its rights and dates, whatever this user's umask is."""
-    app = stage / "usr" / "lib" / NAME
-    for path in sorted([stage, *stage.rglob("*")], reverse=True):
-        if path != app and app in path.parents:
-            continue
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        os.utime(path, (date, date), follow_symlinks=False)
 
 
 def _again(root: Path, made: Path) -> None:

@@ -11,18 +11,21 @@ from pathlib import Path
 
 import build_identity
 from environment import SetupFailed, say
-from frozen import libraries, system_licences
 from package_environment import install_app, package_environment
 from system_tools import all_files, run
+
+from frozen import children, libraries, system_licences
 
 PLACE = Path("build", "frozen")
 NAME = "helix-desktop"
 
 
 def build(root: Path, words: Sequence[str]) -> int:
-    """Freeze the checkout and prove that the result runs."""
+    """Freeze the checkout and prove that the result runs, and that its children do not see its insides."""
     tree = freeze(root)
     run(tree / NAME, "--version")
+    if sys.platform.startswith("linux"):
+        children.verify(tree / NAME)
     size = sum(path.lstat().st_size for path in all_files(tree))
     sys.stdout.write(f"{tree.relative_to(root)}  {size / 1e6:.1f} MB\n")
     return 0
@@ -32,50 +35,55 @@ def freeze(root: Path) -> Path:
     """Build build/frozen/helix-desktop anew. Raises SetupFailed."""
     start = time.monotonic()
     environment = package_environment(root)
-    date = build_identity.epoch(root)
-    install_app(environment, date)
+    install_app(environment, build_identity.epoch(root))
     say("freezing the app")
     place = root / PLACE
     shutil.rmtree(place, ignore_errors=True)
-    spec = root / "packaging" / "frozen" / "helix.spec"
-    origins = place / "origins.json"
-    place.mkdir(parents=True)
-    extra = {
-        "PYTHONHASHSEED": "0",
-        "SOURCE_DATE_EPOCH": str(date),
-        # Every package is compressed as a whole, better than modules one by one; a start has less to unpack.
-        "PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0",
-        "HELIX_ORIGINS": str(origins),
-    }
+    (place / "work").mkdir(parents=True)
+    tree, origins = place / NAME, place / "origins.json"
     log = run(
         *(environment.python, "-P", "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"),
-        *("--distpath", place, "--workpath", place / "work", spec),
+        *("--distpath", place, "--workpath", place / "work", root / "packaging" / "frozen" / "helix.spec"),
         folder=environment.python.parent,
-        extra=extra,
+        extra=_settings(root, origins),
     )
-    tree = place / NAME
     (place / "freezing.log").write_text(log, encoding="utf-8")
     python = run(environment.python, "-c", "import platform; print(platform.python_version())").strip()
     build_identity.write_identity(root, resources(tree), "frozen", python)
+    trim_records(tree / "_internal")
     if sys.platform.startswith("linux"):
         system_licences.write(origins, root, resources(tree))
         libraries.verified(tree)
-    make_uniform(tree, date)
+    make_uniform(tree, build_identity.epoch(root))
     shutil.rmtree(place / "work")
+    (place / "commit.stamp").write_text(_stamp(root), encoding="utf-8")
     say(f"frozen in {time.monotonic() - start:.0f} s")
     return tree
 
 
 def frozen_tree(root: Path) -> Path:
     """The frozen app, built if it is not there or older than what it is built from."""
-    tree = root / PLACE / NAME
-    stamp = root / PLACE / "commit.stamp"
-    wanted = f"{build_identity.commit(root)} {build_identity.epoch(root)}"
-    fresh = stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted and (tree / NAME).is_file()
-    if not fresh or wanted.partition(" ")[0].endswith(("+changes", "unknown")):
-        tree = freeze(root)
-        stamp.write_text(wanted, encoding="utf-8")
-    return tree
+    tree, stamp = root / PLACE / NAME, root / PLACE / "commit.stamp"
+    fresh = stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(root)
+    return tree if fresh else freeze(root)
+
+
+def _stamp(root: Path) -> str:
+    commit = build_identity.commit(root)
+    # What differs from a commit may differ again in the next run, but not for the targets of this one.
+    run_of = str(os.getpid()) if commit.endswith(("+changes", "unknown")) else ""
+    return f"{commit} {build_identity.epoch(root)} {run_of}"
+
+
+def _settings(root: Path, origins: Path) -> dict[str, str]:
+    """What PyInstaller and our spec are told by the environment."""
+    return {
+        "PYTHONHASHSEED": "0",
+        "SOURCE_DATE_EPOCH": str(build_identity.epoch(root)),
+        # Every package is compressed as a whole, better than modules one by one; a start has less to unpack.
+        "PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0",
+        "HELIX_ORIGINS": str(origins),
+    }
 
 
 def copy_for(root: Path, tree: Path, place: Path, target: str) -> None:
@@ -93,6 +101,16 @@ def resources(tree: Path) -> Path:
     if not found.is_dir():
         raise SetupFailed(f"{found} is missing: the app is not frozen whole. Run ./helix package frozen.")
     return found
+
+
+def trim_records(internal: Path) -> None:
+    """Let the RECORD of each distribution list what is there of its metadata, by which licences are found.
+
+    The whole one names files that are not shipped, with hashes of some that no two builds have alike.
+    """
+    for record in sorted(internal.glob("*.dist-info/RECORD")):
+        mine = (path.relative_to(internal).as_posix() for path in all_files(record.parent))
+        record.write_text("".join(f"{name},,\n" for name in mine), encoding="utf-8", newline="\n")
 
 
 def make_uniform(tree: Path, date: int) -> None:

@@ -15,6 +15,22 @@ KEYCHAINS = {
     "darwin": ("macOS", "macOS.api"),
 }
 
+# What the sample projects import from the standard library: they run on the app's own Python.
+SAMPLES = (
+    "argparse",
+    "contextlib",
+    "csv",
+    "datetime",
+    "io",
+    "math",
+    "pathlib",
+    "statistics",
+    "tempfile",
+    "tomllib",
+    "unittest",
+    "unittest.__main__",
+)
+
 # Found by no import statement: backends of keyring, and what uvicorn chooses at run time.
 HIDDEN = (
     "keyring.backends.chainer",
@@ -77,7 +93,7 @@ _DROPPED = tuple(
         r"PySide6/opengl32sw\.dll$",
         r"PySide6/(Qt/)?translations/(?!qtbase_)",
         # Names the folder of the machine that built it, or only means something to pip.
-        r"\.dist-info/(direct_url\.json|RECORD|INSTALLER|REQUESTED|uv_\w+\.json)$",
+        r"\.dist-info/(direct_url\.json|INSTALLER|REQUESTED|uv_\w+\.json)$",
         r"(^|/)__pycache__/",
     )
 )

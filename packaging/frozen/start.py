@@ -20,7 +20,7 @@ def restored(environ: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in environ.items() if not name.startswith(_BOOTLOADER)}
     for name in _LOADER:
         original = kept.pop(name + _ORIGINAL, None)
-        ours = kept.get(name, "").rstrip("/") == getattr(sys, "_MEIPASS", None)
+        ours = kept.get(name, "").split(os.pathsep)[0] == getattr(sys, "_MEIPASS", None)
         if original is not None:
             kept[name] = original
         elif ours:

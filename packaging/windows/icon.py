@@ -23,15 +23,6 @@ def write(root: Path, work: Path) -> Path:
     return target
 
 
-def draw_side(root: Path, work: Path) -> Path:
-    """Draw the picture beside the first and the last page of the set-up, and give it. Raises SetupFailed."""
-    target = work / "side.bmp"
-    svg = root / "resources" / "icons" / "helix.svg"
-    if call(sys.executable, str(Path(__file__).with_name("side.py")), str(svg), str(target)):
-        raise SetupFailed("the set-up's picture could not be drawn (see above).")
-    return target
-
-
 def ico(pictures: dict[int, bytes]) -> bytes:
     """One .ico of PNG pictures by their width."""
     head, body = struct.pack("<HHH", 0, 1, len(pictures)), b""

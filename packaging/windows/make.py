@@ -10,7 +10,7 @@ from pathlib import Path
 
 import build_identity
 from environment import SetupFailed, call, say
-from windows import bytecode, embed, icon, launcher, setup_program, tree, wheels
+from windows import art, bytecode, embed, icon, launcher, setup_program, tree, wheels
 
 PLACE = Path("build", "windows")
 NAME = "helix-desktop"
@@ -43,7 +43,6 @@ def make(root: Path) -> Path:
     made = work / NAME
     tree.lay_out(python.folder, work / "site", root, made)
     build_identity.write_identity(root, made / "app" / "resources", "windows", python.version)
-    icon.draw_side(root, work)
     for path in launcher.make(version, icon.write(root, work), work, made):
         sign(path)
     tree.check_libraries(made)
@@ -51,6 +50,7 @@ def make(root: Path) -> Path:
     size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
     say(f"tree of {size / 1e6:.0f} MB, bytecode by {by}, in {time.monotonic() - start:.0f} s")
     tree.make_uniform(made, date)
+    art.write(root, work)
     target = root / "dist" / f"HelixDesktop-{version}-setup.exe"
     setup_program.make(version, work, made, target, os.environ.get(SIGN_VARIABLE, ""))
     sign(target)

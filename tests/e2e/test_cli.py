@@ -28,7 +28,7 @@ from tests.support.cli_rig import ROOT, Cli, ended
 from tests.support.processes import alive
 from tests.support.store_damage import flip_near, settle
 
-PARTS = 19  # of the self-check
+PARTS = 20  # of the self-check
 BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes stand in the store's files as they are
 
 
@@ -266,7 +266,7 @@ async def test_help_and_version(cli: Cli) -> None:
         f" {name} " in told.out.decode() for name in ("run", "cache", "timeline", "self-check", "demo")
     )
     told = await cli("--version")
-    assert (told.code, told.out.decode()) == (0, f"Helix Desktop {__version__}\n")
+    assert (told.code, told.out.decode()) == (0, f"Helix Desktop {__version__} (from a checkout)\n")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -323,3 +323,14 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
     assert answer.event.outcome == "interrupted"
     assert last.event == TurnEnded("stopped")
     assert not await asyncio.to_thread(alive, "sleep", "86397")
+
+
+async def test_what_is_shipped_is_told_with_its_terms(cli: Cli) -> None:
+    listed = await cli("licences")
+    assert (listed.code, listed.err) == (0, "")
+    assert listed.out.decode().splitlines()[0] == f"Helix Desktop  {__version__}  MIT"
+    parts = (await cli("licences", "--json", "--texts")).json
+    assert len(parts) == len(listed.out.splitlines())
+    assert all(one["name"] and one["licence"] and one["text"] for one in parts)
+    texts = (await cli("licences", "--texts")).out.decode()
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import shutil
 import sys
 import tempfile
 import time
@@ -12,13 +14,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from helix_desktop.app.checks.painted import PARTS
-from helix_desktop.app.itself import itself
+from helix_desktop.app.itself import is_built, itself
+from helix_desktop.app.sample_python import with_python
 from helix_desktop.config.build import this_build
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.errors import HelixError
 
 PAINT_ONLY = "--paint-only"
 _CHILD_S = 60.0
+_RAN = re.compile(r"^Ran (\d+) tests", re.MULTILINE)
+_TOLD = 400  # characters of what a failing program said
 _MARKS = ("_MEIPASS", "_PYI_", "PYINSTALLER_")
 """Beginnings of variables that a frozen program's start leaves for itself."""
 _LED_ASTRAY = frozenset(
@@ -107,6 +112,23 @@ def _prepared(place: Path) -> tuple[Path, Path]:
     folder.mkdir()
     Registry(data / "workspaces", TomlFiles(), lambda: time.time_ns() // 1_000_000).add(folder)
     return folder, data
+
+
+async def sample() -> str:
+    """A sample project's tests run on the Python that its commands find."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "tidewatch")
+        await asyncio.to_thread(shutil.copytree, resources_dir() / "demo" / "tidewatch", folder)
+        child = await asyncio.create_subprocess_shell(
+            "python3 -m unittest" if os.name != "nt" or is_built() else "python -m unittest",
+            cwd=folder, env=with_python(os.environ),
+            stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        said = (await child.communicate())[0].decode(errors="replace")
+    ran = _RAN.search(said)
+    if ran is None:
+        raise HelixError("The sample's tests do not run.", " ".join(said.split())[-_TOLD:])
+    return f"Python runs the sample's {ran[1]} tests"
 
 
 async def children() -> str:

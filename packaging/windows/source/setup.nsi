@@ -1,6 +1,6 @@
 ; The set-up and the uninstaller. Made by packaging/windows/setup_program.py, which defines:
-;   VERSION, NUMBERS (four of them), TREE, TARGET, ICON, SIDE (a picture), REMOVED (commands that delete exactly the tree's files),
-;   SIZE (KB), PUBLISHER; and SIGN, a command, when programs are signed.
+;   VERSION, NUMBERS (four of them), TREE, TARGET, ICON, REMOVED (commands that delete exactly the tree's files),
+;   SIZE (KB), PUBLISHER, WELCOME and HEADER (pictures); and SIGN, a command, when programs are signed.
 ; Exit codes: 0 installed or removed, 1 cancelled, 2 failed, 3 Windows too old, 4 Helix Desktop is running.
 
 Target amd64-unicode
@@ -55,7 +55,11 @@ VIAddVersionKey "LegalCopyright" "${PUBLISHER}, MIT licence"
 
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"
-!define MUI_WELCOMEFINISHPAGE_BITMAP "${SIDE}"
+!define MUI_WELCOMEFINISHPAGE_BITMAP "${WELCOME}"
+!define MUI_HEADERIMAGE
+!define MUI_HEADERIMAGE_RIGHT
+!define MUI_HEADERIMAGE_BITMAP "${HEADER}"
+!define MUI_HEADERIMAGE_UNBITMAP "${HEADER}"
 !define MUI_ABORTWARNING
 !define MUI_WELCOMEPAGE_TEXT "This installs ${APP} ${VERSION} for you alone; no administrator is needed.$\r$\n$\r$\nAn older version is replaced. Your sessions, settings and keys stay as they are.$\r$\n$\r$\nClick Next to go on."
 !define MUI_FINISHPAGE_RUN "$INSTDIR\${PROGRAM}"

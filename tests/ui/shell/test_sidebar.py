@@ -180,6 +180,7 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
     assert [action.text() for action in menu.actions()] == [
         "Open",
         "Rename…\tF2",
+        "Copy a link",
         "",
         "Delete\tDel",
     ]

@@ -102,6 +102,23 @@ async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> No
         await until(partial(says, about, "Could not ask: "), "the refusal")
 
 
+async def test_a_place_that_does_not_answer_is_given_up(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("helix_desktop.app.origin.LIMIT_S", 0.3)
+
+    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(be_silent, "127.0.0.1", 0)
+    async with server, opened_window(qapp, tmp_path) as rig:
+        port = server.sockets[0].getsockname()[1]
+        about = await opened_about(rig, f"http://127.0.0.1:{port}/latest")
+        press(about, ASK)
+        await until(partial(says, about, "Could not ask: no answer within 0.3 s."), "the end of patience")
+
+
 async def test_a_build_that_names_no_place_cannot_ask(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, "")

@@ -1,0 +1,45 @@
+"""./helix package flatpak: the files for the manifest, and the manifest read by flatpak-builder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import build_identity
+from environment import SetupFailed
+from linux.share import ID
+from linux.stage import make_uniform, stage
+from system_tools import ensure, run
+
+FILES = Path("build", "flatpak", "files")
+MANIFEST = Path(__file__).with_name(f"{ID}.yml")
+_RIGHTS = {
+    "--share=network",
+    "--socket=wayland",
+    "--socket=fallback-x11",
+    "--talk-name=org.freedesktop.secrets",
+}
+
+
+def build(root: Path, words: Sequence[str]) -> int:
+    """Stage the files and check the manifest; a build needs runtimes of Flathub, and is the store's."""
+    ensure("flatpak-builder")
+    check()
+    stage(root, root / FILES, "flatpak")
+    make_uniform(root / FILES, build_identity.epoch(root))
+    sys.stdout.write(f"{MANIFEST.relative_to(root)}  checked; its files stand in {FILES}\n")
+    return 0
+
+
+def check() -> None:
+    """Have the manifest read by the program that builds from it. Raises SetupFailed."""
+    told = json.loads(run("flatpak-builder", "--show-manifest", MANIFEST))
+    lacking = _RIGHTS - set(told["finish-args"])
+    if told["id"] != ID or lacking:
+        raise SetupFailed(
+            f"{MANIFEST.name} is of {told['id']} and lacks {', '.join(sorted(lacking)) or 'nothing'}."
+        )
+    if [module["name"] for module in told["modules"]] != [told["command"]]:
+        raise SetupFailed(f"{MANIFEST.name} does not build what it starts.")

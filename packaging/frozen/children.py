@@ -1,0 +1,138 @@
+"""Proves that programs which the frozen app starts see the person's environment, and nothing of its own.
+
+A command of the agent and an MCP server are started for real, by turns that a scripted model leads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from environment import SetupFailed
+
+_PERSONS = {"LD_LIBRARY_PATH": "/nonexistent/of-the-person", "LANG": "C.UTF-8"}
+_OURS = ("_PYI_", "_MEI", "PYINSTALLER_", "QT_", "QML", "SSL_CERT", "PYTHONHOME", "PYTHONPATH")
+_PATIENCE_S = 60
+_COMMAND = "env > seen-by-command"
+
+
+def verify(program: Path) -> None:
+    """Run a turn and look at what its children saw. Raises SetupFailed."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        project = folder / "project"
+        project.mkdir()
+        with _model() as url:
+            words = ["--model", "scripted/scripted", "--base-url", url, "--window", "32000", "--yes"]
+            _run(program, folder, *words, "--trust")
+            _add_server(folder, project)
+            _run(program, folder, *words)
+        for who in ("command", "server"):
+            seen = project / f"seen-by-{who}"
+            if not seen.is_file():
+                raise SetupFailed(f"the frozen app did not start the {who} that it was told to start.")
+            lines = [line.partition("=") for line in seen.read_text(encoding="utf-8").splitlines()]
+            _judge(who, {name: value for name, _, value in lines}, program)
+
+
+def _judge(who: str, seen: dict[str, str], program: Path) -> None:
+    strange = [name for name in seen if name.startswith(_OURS) or name.endswith("_ORIG")]
+    strange += [name for name, value in seen.items() if str(program.parent / "_internal") in value]
+    if strange:
+        raise SetupFailed(
+            f"a {who} that the app starts sees {', '.join(sorted(set(strange)))}, which are ours."
+        )
+    # The sandbox takes what leads to other libraries; an MCP server gets what every program needs.
+    if seen.get("LD_LIBRARY_PATH", _PERSONS["LD_LIBRARY_PATH"]) != _PERSONS["LD_LIBRARY_PATH"]:
+        raise SetupFailed(f"a {who} that the app starts sees LD_LIBRARY_PATH={seen['LD_LIBRARY_PATH']}.")
+
+
+def _run(program: Path, folder: Path, *words: str) -> None:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), **_PERSONS}
+    line = [str(program), "run", "--workspace", str(folder / "project"), "--message", "Go.", *words]
+    done = subprocess.run(
+        line, env=environ, capture_output=True, text=True, check=False, timeout=_PATIENCE_S, cwd=folder
+    )
+    if done.returncode:
+        raise SetupFailed(
+            f"a turn in the frozen app failed with {done.returncode}: {done.stdout}{done.stderr}"
+        )
+
+
+def _add_server(folder: Path, project: Path) -> None:
+    """Write an MCP server into the workspace's record, as agreed to: it writes down what it sees."""
+    (record,) = folder.rglob("workspace.toml")
+    script = f"env > '{project}/seen-by-server'"
+    decisive = ["sh", ["-c", script], [], [], "", "", [], []]
+    agreed = hashlib.sha256(json.dumps(decisive, separators=(",", ":")).encode()).hexdigest()
+    entry = (
+        f'[[servers]]\nname = "seeing"\ncommand = "sh"\nargs = ["-c", {json.dumps(script)}]\n'
+        f'approved = "{agreed}"\n'
+    )
+    told = record.read_text(encoding="utf-8").replace("servers = []\n", "")
+    record.write_text(f"{told}\n{entry}", encoding="utf-8")
+
+
+@contextmanager
+def _model() -> Iterator[str]:
+    """A server that speaks Chat Completions: first a command, then the end."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Scripted)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Scripted(BaseHTTPRequestHandler):
+    """Answers each request by what came last: the person gets a command, a tool's output the end."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if asked["messages"][-1]["role"] == "user" and asked.get("tools"):
+            call = {"name": "run_command", "arguments": json.dumps({"command": _COMMAND})}
+            delta = {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": call}]}
+            self._stream(delta, "tool_calls")
+        else:
+            self._stream({"content": "Done."}, "stop")
+
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+    def log_request(self, code: object = "-", size: object = "-") -> None:
+        """Say nothing: what matters is told by the caller."""
+
+    def _stream(self, delta: Mapping[str, object], reason: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for choice in (
+            {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None},
+            {"index": 0, "delta": {}, "finish_reason": reason},
+        ):
+            chunk = {
+                "id": "1",
+                "object": "chat.completion.chunk",
+                "created": 1,
+                "model": "scripted",
+                "choices": [choice],
+            }
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+
+
+if __name__ == "__main__":
+    verify(Path(sys.argv[1]).resolve())
+    sys.stdout.write("a command and an MCP server see the person's environment\n")

@@ -1,0 +1,108 @@
+"""How long the frozen app takes to start, beside the app in build/package-env: `python -m frozen.startup`.
+
+Three starts are measured, in turn, medians of twelve: `--version`, a painted picture (`self-check
+--paint-only`), and the window until its first frame is on the screen.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from environment import SetupFailed
+from package_environment import PLACE as ENVIRONMENT
+
+from frozen.build import NAME, PLACE
+
+ROUNDS = 12
+MOST = 1.3
+_PATIENCE_S = 60
+_TRACE = "window.open"
+"""What the window leaves in its data directory right after its first frame (app/running.py)."""
+
+Start = Callable[[Sequence[str]], None]
+
+
+def ended(command: Sequence[str]) -> None:
+    """Run a command to its end. Raises SetupFailed."""
+    done = subprocess.run(command, env=_environ(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SetupFailed(f"`{' '.join(command)}` failed: {done.stderr}")
+
+
+def framed(command: Sequence[str]) -> None:
+    """Run the window until it has painted its first frame; then it is ended. Raises SetupFailed."""
+    with tempfile.TemporaryDirectory() as place:
+        trace = Path(place, _TRACE)
+        begin = time.perf_counter()
+        window = subprocess.Popen(
+            [*command, "--data-dir", place],
+            env=_environ(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            while not trace.exists():
+                if window.poll() is not None or time.perf_counter() - begin > _PATIENCE_S:
+                    raise SetupFailed(f"`{' '.join(command)}` showed no window.")
+                time.sleep(0.001)
+        finally:
+            window.kill()
+            window.wait()
+
+
+STARTS: dict[str, tuple[Start, tuple[str, ...]]] = {
+    "--version": (ended, ("--version",)),
+    "a painted picture": (ended, ("self-check", "--paint-only")),
+    "window, first frame": (framed, ()),
+}
+
+
+def main() -> int:
+    """Print a line for each start; 1 when a median of the CPU time is over 1.3 x."""
+    root = Path(__file__).resolve().parents[2]
+    frozen = [str(root / PLACE / NAME / NAME)]
+    virtual = [str(root / ENVIRONMENT / "bin" / "python"), "-P", "-m", "helix_desktop"]
+    slow = 0
+    for name, (start, words) in STARTS.items():
+        # In turn, so that what else the machine does falls on both; the first of each only warms up.
+        pairs = [
+            (measured(start, [*frozen, *words]), measured(start, [*virtual, *words]))
+            for _ in range(ROUNDS + 1)
+        ][1:]
+        cpu, clock = (
+            [statistics.median(pair[who][what] for pair in pairs) for who in (0, 1)] for what in (0, 1)
+        )
+        slow += cpu[0] / cpu[1] > MOST
+        sys.stdout.write(
+            f"{name:<20} CPU {cpu[0]:4.0f} ms, virtual environment {cpu[1]:4.0f}: {cpu[0] / cpu[1]:.2f} x; "
+            f"clock {clock[0]:4.0f} and {clock[1]:4.0f} ms: {clock[0] / clock[1]:.2f} x\n"
+        )
+        sys.stdout.flush()
+    return 1 if slow else 0
+
+
+def measured(start: Start, command: Sequence[str]) -> tuple[float, float]:
+    """Milliseconds of the processor and of the clock that one start takes."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    start(command)
+    spent, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu * 1000, spent * 1000
+
+
+def _environ() -> dict[str, str]:
+    # Without PYTHONDONTWRITEBYTECODE above all: an installed program has its bytecode.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "QT_QPA_PLATFORM": "offscreen"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""The Python that a built app lends to the sample projects."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.app.sample_python import with_python
+from helix_desktop.config.paths import resources_dir
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def _python(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "helix_desktop", "sample-python", *words]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text("import sys\nprint(__name__, sys.argv)\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_modules_texts_and_files_run_as_in_python(project: Path) -> None:
+    assert _python("-m", "mine", "-v", cwd=project).stdout.startswith("__main__ ['")
+    assert _python("-c", "import mine, sys; print(sys.argv)", "-x", cwd=project).stdout == (
+        "mine ['-c', '-x']\n['-c', '-x']\n"
+    )
+    assert _python("mine.py", "a b", cwd=project).stdout == "__main__ ['mine.py', 'a b']\n"
+
+
+def test_what_fails_there_fails_as_in_python(project: Path) -> None:
+    raised = _python("-c", "raise ValueError('no water')", cwd=project)
+    assert raised.returncode == 1
+    assert raised.stderr.splitlines()[-1] == "ValueError: no water"
+    assert _python("-c", "raise SystemExit(7)", cwd=project).returncode == 7
+    unknown = _python("--nonsense", cwd=project)
+    assert unknown.returncode == 2
+    assert "give -m MODULE" in unknown.stderr
+
+
+def test_in_a_checkout_the_systems_python_comes_first() -> None:
+    assert with_python({"PATH": "/first"})["PATH"].split(os.pathsep) == [
+        "/first",
+        str(Path(sys.executable).parent),
+    ]
+
+
+def test_a_built_app_lends_its_own_before_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    lent = with_python({"PATH": "/first"})
+    assert lent["PATH"].split(os.pathsep) == [str(resources_dir() / "demo" / "bin"), "/first"]
+    assert lent["SAMPLE_PROGRAM"] == sys.executable
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the other program, python3.cmd, is meant there")
+def test_the_program_hands_all_words_over(tmp_path: Path) -> None:
+    app = tmp_path / "an app"
+    app.write_text('#!/bin/sh\nprintf "%s|" "$@"\n', encoding="utf-8")
+    app.chmod(0o755)
+    program = resources_dir() / "demo" / "bin" / "python3"
+    done = subprocess.run(
+        [program, "-c", "print('a  b')"], env={"SAMPLE_PROGRAM": str(app), "PATH": os.defpath},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "sample-python|-c|print('a  b')|"
