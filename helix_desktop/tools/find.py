@@ -11,7 +11,7 @@ from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.jail import Jail
-from helix_desktop.tools.ripgrep import Ripgrep
+from helix_desktop.tools.ripgrep import Ripgrep, plain
 from helix_desktop.tools.search import as_git_sees, let_go, sealed_globs
 
 _MOST = 1_000
@@ -75,8 +75,8 @@ def _part(token: str) -> str:
 
 
 def _listed(output: bytes, wanted: re.Pattern[str], rel: str, pattern: str) -> str:
-    names = (name.removeprefix(b"./").decode(errors="replace") for name in output.split(b"\0") if name)
-    found = sorted(name for name in (one.replace("\\", "/") for one in names) if wanted.fullmatch(name))
+    names = (plain(name.decode(errors="replace")) for name in output.split(b"\0") if name)
+    found = sorted(name for name in names if wanted.fullmatch(name))
     where = rel or "the workspace"
     if not found:
         return f"No file matches {pattern!r} in {where}; files ignored by git are not looked at.\n"

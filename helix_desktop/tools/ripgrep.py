@@ -45,6 +45,11 @@ def _installed() -> list[Path]:
     return [Path(str(file.locate())).resolve() for file in files if file.name == _NAME]
 
 
+def plain(name: str, windows: bool = os.name == "nt") -> str:
+    """A file that ripgrep names, as this program does: from the folder searched, with slashes."""
+    return (name.replace("\\", "/") if windows else name).removeprefix("./")
+
+
 class Ripgrep:
     """Runs the ripgrep binary."""
 

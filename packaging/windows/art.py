@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from environment import SetupFailed, call
@@ -13,13 +14,14 @@ WELCOME, HEADER = (164, 314), (150, 57)  # what NSIS wants
 _GROUND, _EDGE, _INK = "#f4f5fa", "#dfe1ec", "#1b1d2a"
 _MARK, _MARK_TOP, _NAME_TOP, _NAME_PX = 92, 84, 196, 15
 _SMALL, _MARGIN = 41, 8
+_DRAW = "import sys; sys.path.insert(0, sys.argv[1]); from windows import art; art.main(sys.argv[2:])"
 
 
 def write(root: Path, work: Path) -> None:
     """Draw welcome.bmp and header.bmp into `work`. Raises SetupFailed when they cannot be drawn."""
     resources = root / "resources"
     svg, font = resources / "icons" / "helix.svg", resources / "fonts" / "Inter-SemiBold.ttf"
-    if call(sys.executable, "-m", "windows.art", str(svg), str(font), str(work)):
+    if call(sys.executable, "-P", "-c", _DRAW, str(root / "packaging"), str(svg), str(font), str(work)):
         raise SetupFailed("the set-up's pictures could not be drawn (see above).")
 
 
@@ -61,5 +63,7 @@ def draw(svg: Path, font: Path, folder: Path) -> None:
     app.quit()
 
 
-if __name__ == "__main__":
-    draw(*map(Path, sys.argv[1:4]))
+def main(words: Sequence[str]) -> None:
+    """Be the process that draws."""
+    svg, font, folder = map(Path, words)
+    draw(svg, font, folder)

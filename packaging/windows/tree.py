@@ -15,15 +15,17 @@ from environment import SetupFailed
 TOOLS = "x86_64-w64-mingw32-"
 
 _NOT_IMPORTED = (
-    *("bin", "adodbapi", "isapi", "pythonwin", "win32", "win32com", "win32comext", "pywin32_system32"),
+    *("bin", "adodbapi", "isapi", "pythonwin", "win32com", "win32comext", "pywin32_system32"),
     *("PyWin32.chm", "pythoncom.py", "pywin32.pth", "pywin32.version.txt", "pycparser", "cffi"),
     *("requests", "urllib3", "charset_normalizer"),
 )
 """What pip installs that the app never imports.
 
-These are pywin32 (mcp does without it), the makers of C bindings, and what would download vocabularies.
+These are most of pywin32, the makers of C bindings, and what would download vocabularies.
 """
 
+_PYWIN32 = frozenset({"win32api.pyd", "win32job.pyd", "pywintypes.py", "win32con.py"})
+"""What mcp imports of it on Windows, and cannot do without."""
 _PARTS_NOT_IMPORTED = ("pydantic/v1", "shiboken6/include", "shiboken6/lib", "pydantic/mypy.py")
 _NOT_OF_LIBRARY = ("lib2to3/", "pydoc_data/", "ensurepip/", "venv/")
 _NOT_OF_PYTHON = (
@@ -45,7 +47,7 @@ _PLUGINS = {
 }
 _LANGUAGES = frozenset({"de", "fr", "es", "it", "pt_BR", "ja", "ko", "zh_CN", "zh_TW", "ru"})
 _RUNTIME = re.compile(r"(api-ms-win-.*|ext-ms-.*)\.dll")
-_PTH = "python312.zip\n.\napp\nlib\n"
+_PTH = "python312.zip\n.\napp\nlib\nlib\\win32\nlib\\win32\\lib\n"
 
 
 def lay_out(python: Path, site: Path, root: Path, tree: Path) -> None:
@@ -57,6 +59,12 @@ def lay_out(python: Path, site: Path, root: Path, tree: Path) -> None:
     shutil.copytree(site, lib, ignore=lambda folder, names: left_out(Path(folder) == site, names))
     for name in _PARTS_NOT_IMPORTED:
         shutil.rmtree(lib / name) if (lib / name).is_dir() else (lib / name).unlink(missing_ok=True)
+    for path in [path for path in (lib / "win32").rglob("*") if path.is_file()]:
+        if path.name not in _PYWIN32:
+            path.unlink()
+    for path in (site / "pywin32_system32").glob("pywintypes*.dll"):
+        shutil.copy2(path, tree / path.name)
+    _drop_empty(lib / "win32")
     _trim_qt(lib / "PySide6")
     _store_plainly(tree / "python312.zip")
     shutil.copy2(site / "bin" / "rg.exe", tree / "rg.exe")
@@ -97,7 +105,7 @@ def left_out(top: bool, names: Iterable[str]) -> set[str]:
         for name in names
         if name in ("__pycache__", "tests", "test")
         or name.endswith(_NOT_RUN)
-        or (top and (name in _NOT_IMPORTED or name.startswith(("pywin32-", "pycparser-"))))
+        or (top and (name in _NOT_IMPORTED or name.startswith("pycparser-")))
         or name in ("INSTALLER", "REQUESTED", "direct_url.json")
     }
 
@@ -112,11 +120,15 @@ def _trim_qt(qt: Path) -> None:
     for path in list((qt / "plugins").rglob("*.dll")):
         if path.stem not in _PLUGINS.get(path.parent.name, set()):
             path.unlink()
-    for folder in list((qt / "plugins").iterdir()):
-        if not any(folder.iterdir()):
-            folder.rmdir()
+    _drop_empty(qt / "plugins")
     _trim_translations(qt)
     _drop_unreached(qt)
+
+
+def _drop_empty(place: Path) -> None:
+    for folder in sorted((path for path in place.rglob("*") if path.is_dir()), reverse=True):
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _unused_module(path: Path) -> bool:

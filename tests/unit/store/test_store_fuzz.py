@@ -173,7 +173,7 @@ def memory_within(most: int) -> Iterator[None]:
 
 def frame_claiming(length: int) -> bytes:
     """The head of a zstd frame that says it unpacks to `length` bytes, and one empty last block."""
-    return struct.pack("<IBQ", zstandard.MAGIC_NUMBER, 0b1110_0000, length) + b"\x01\x00\x00"
+    return struct.pack("<IBQ", zstandard.MAGIC_NUMBER & 0xFFFFFFFF, 0b1110_0000, length) + b"\x01\x00\x00"
 
 
 @given(st.integers(0, 2**64 - 3) | st.sampled_from([CONTENT_CAP + 1, 2**31, 2**32, 2**63]))

@@ -10,6 +10,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.errors import ToolError
 from helix_desktop.system.files import replace
 from helix_desktop.tools.box import describe, description_of
+from helix_desktop.tools.ripgrep import plain
 from helix_desktop.tools.shell import check_lines, into
 
 TOOLS = resources_dir() / "prompts" / "tools"
@@ -25,6 +26,12 @@ def test_several_lines_are_refused_where_cmd_would_run_the_first_one_only() -> N
 def test_a_folder_is_named_in_the_words_of_the_systems_shell() -> None:
     assert into("my src", windows=True) == 'cd /d "my src"'
     assert into("my src", windows=False) == "cd 'my src'"
+
+
+def test_files_are_named_with_slashes_from_the_folder_that_was_searched() -> None:
+    assert plain(".\\src\\a.py", windows=True) == "src/a.py"
+    assert plain("./src/a.py", windows=False) == "src/a.py"
+    assert plain("./odd\\name.py", windows=False) == "odd\\name.py"
 
 
 def test_the_model_is_told_which_shell_runs_its_commands() -> None:

@@ -1,0 +1,30 @@
+"""Stores in folders whose names are not those of English."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.content import Content
+from helix_desktop.context.digest import digest_of
+from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.system.files import narrow
+
+WORKSPACE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize("name", ["Jürgen Ω", "名前", "a b"])
+async def test_a_store_is_made_and_opened_again_wherever_a_person_keeps_it(tmp_path: Path, name: str) -> None:
+    """On Windows LevelDB takes names in the code page, which for a plain Python is not UTF-8."""
+    data = b"tide"
+    for _ in range(2):
+        store = await LevelStore.open(tmp_path / name / "store", WORKSPACE)
+        await store.commit("s", contents=[Content(digest_of(data), data)])
+        assert await store.get(digest_of(data)) == data
+        await store.close()
+    assert (tmp_path / name / "store" / "db" / "CURRENT").is_file()
+
+
+def test_a_plain_name_is_handed_on_as_it_is(tmp_path: Path) -> None:
+    assert narrow(tmp_path / "db") == str(tmp_path / "db")
