@@ -177,7 +177,8 @@ QComboBox QAbstractItemView::item { min-height: 26px; border-radius: 6px; paddin
 """
 
 _MENUS = """
-QMenuBar { background: $rail; color: $muted; border: 0; padding: 2px 6px; font-family: "Inter"; font-size: ${px12}px; }
+QMenuBar { background: $rail; color: $muted; border: 0; padding: 2px 6px;
+    font-family: "Inter"; font-size: ${px12}px; }
 QMenuBar::item { background: transparent; padding: 4px 9px; border-radius: 6px; }
 QMenuBar::item:selected, QMenuBar::item:pressed { background: $hover; color: $text; }
 QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px;
