@@ -124,5 +124,5 @@ def make_uniform(tree: Path, date: int) -> None:
 
 
 def is_program(path: Path) -> bool:
-    """Tell whether a file of the frozen app is one that this system runs: the app itself, and those in bin."""
+    """Tell whether this system runs a file of the frozen app: the app itself, and those in bin."""
     return path.name == NAME or (path.parent.name == "bin" and path.suffix != ".cmd")
