@@ -25,8 +25,10 @@ _HOME = "C:\\users\\" + PERSON
 _PLACE = f"{_HOME}\\AppData\\Local\\Programs\\HelixDesktop"
 _PROGRAM, _CONSOLE = f"{_PLACE}\\helix-desktop.exe", f"{_PLACE}\\helix-desktop.com"
 _GONE = "lib/gone-since.txt"
+_PAGE = "import ctypes; print(ctypes.windll.kernel32.GetACP())"
 _ODD = "Jürgen Ω"
 _DEMO_S, _PAINT_S = 45, 4
+_ASK = "Get to know this project: what does it do, how is it built, and do its tests pass?"
 _RUNNING, _FAILED = 4, 2
 _PAGES = (("welcome", "Return"), ("licence", "Return"), ("folder", "Return"))
 _LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.IGNORECASE)
@@ -180,6 +182,9 @@ def _shown(windows: Windows, table: Table, setup: str) -> None:
         started = time.monotonic()
         window = windows.window("Helix Desktop")
         seconds = time.monotonic() - started
+        time.sleep(2 * _PAINT_S)
+        windows.run(f"xdotool windowactivate --sync {window} type --delay 20 '{_ASK}'", limit=60).must()
+        windows.press(window, "Return")
         time.sleep(_DEMO_S)
         windows.display.picture(SHOTS / "windows-window.png")
         step.detail = f"after {seconds:.1f} s; dist/check/windows-window.png"
@@ -285,6 +290,8 @@ def _refusals(windows: Windows, table: Table, setup: str) -> None:
         windows.run(f"wine {setup} /S '/D={place}'").must()
         done = windows.run(f"wine '{place}\\helix-desktop.com' self-check", limit=240).must()
         step.detail = _said(done.output, "resources")
+        page = windows.run(f"wine '{place}\\helix-desktop.com' sample-python -c '{_PAGE}'").must()
+        step.detail += f"; code page {page.output.split()[-1]}"
         windows.run(f"wine '{place}\\uninstall.exe' /S '_?={place}'").must()
 
 
