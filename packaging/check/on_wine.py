@@ -157,6 +157,7 @@ def _used(windows: Windows, table: Table) -> None:
     with table.step("the guided demo to its end") as step:
         done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=420).must()
         pictures = sorted((windows.drive / "users" / PERSON / "demo").glob("*.png"))
+        _tests_pass(windows, f"{_HOME}\\demo")
         if not pictures:
             raise Wrong(f"no picture: {done.output[-600:]}")
         keep(next(path for path in pictures if path.stem == "chat-dark"), SHOTS / "windows-demo.png")
@@ -165,6 +166,14 @@ def _used(windows: Windows, table: Table) -> None:
         place = f"{_HOME}\\{_ODD}"
         done = windows.run(_console("demo", "--out", place), limit=420).must()
         step.detail = f"stores made and read below {place} in {done.seconds:.0f} s"
+
+
+def _tests_pass(windows: Windows, demo: str) -> None:
+    """The sample's own tests, as the demo left them: it has changed the code until they passed."""
+    line = f"cd '{windows.inside(demo)}/projects/tidewatch' && {_console('sample-python', '-m', 'unittest')}"
+    done = windows.run(line).must()
+    if not done.output.rstrip().endswith("OK"):
+        raise Wrong(f"the sample's tests: {done.output[-600:]}")
 
 
 def _said(output: str, part: str) -> str:
@@ -272,7 +281,8 @@ def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
         _until(windows, lambda: not program.exists(), "windows-uninstall-stuck.png")
         windows.display.picture(SHOTS / "windows-uninstalled.png")
         windows.press(windows.window("Helix Desktop Uninstall"), "Return")
-        windows.settle()
+        if windows.windows("Helix Desktop Uninstall"):
+            raise Wrong("the last page does not close")
     if left := _left_files(windows, files):
         raise Wrong(f"left: {sorted(left)[:10]}")
     return "2 pages, dist/check/windows-uninstall*.png"
