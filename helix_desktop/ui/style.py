@@ -89,7 +89,8 @@ QLabel[role="error"] { color: $error; font-size: ${px12}px; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${px12}px; color: $muted; }
 QLabel[role="key"] { background: $surface; color: $muted; font-size: ${px11}px; font-weight: 500;
     border: 1px solid $border_strong; border-radius: 5px; padding: 1px 6px; }
-QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px 8px; }
+QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px 8px;
+    font-family: "Inter"; }
 """
 
 _BUTTONS = """
@@ -176,10 +177,12 @@ QComboBox QAbstractItemView::item { min-height: 26px; border-radius: 6px; paddin
 """
 
 _MENUS = """
-QMenuBar { background: $rail; color: $muted; border: 0; padding: 2px 6px; font-size: ${px12}px; }
+QMenuBar { background: $rail; color: $muted; border: 0; padding: 2px 6px;
+    font-family: "Inter"; font-size: ${px12}px; }
 QMenuBar::item { background: transparent; padding: 4px 9px; border-radius: 6px; }
 QMenuBar::item:selected, QMenuBar::item:pressed { background: $hover; color: $text; }
-QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px; }
+QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px;
+    font-family: "Inter"; }
 QMenu::item { padding: 6px 22px 6px 28px; border-radius: 6px; }
 QMenu::icon { padding-left: 8px; }
 QMenu::indicator { left: 8px; width: 14px; height: 14px; }

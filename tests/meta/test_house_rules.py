@@ -242,6 +242,10 @@ def test_commands_that_are_told_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     quoted = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    packages = (ROOT / "packaging" / "package.py").read_text(encoding="utf-8")
+    targets |= {
+        f"package-{name}" for name in ("all", *re.findall(r'^    "(\w+)": Target', packages, re.MULTILINE))
+    }
     door = (ROOT / "packaging" / "door.py").read_text(encoding="utf-8")
     commands = set(re.findall(r'^    "([\w-]+)": \w+,$', door, re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)", quoted)) <= targets
