@@ -25,8 +25,10 @@ _HOME = "C:\\users\\" + PERSON
 _PLACE = f"{_HOME}\\AppData\\Local\\Programs\\HelixDesktop"
 _PROGRAM, _CONSOLE = f"{_PLACE}\\helix-desktop.exe", f"{_PLACE}\\helix-desktop.com"
 _GONE = "lib/gone-since.txt"
+_PAGE = "import ctypes; print(ctypes.windll.kernel32.GetACP())"
 _ODD = "Jürgen Ω"
 _DEMO_S, _PAINT_S = 45, 4
+_ASK = "Get to know this project: what does it do, how is it built, and do its tests pass?"
 _RUNNING, _FAILED = 4, 2
 _PAGES = (("welcome", "Return"), ("licence", "Return"), ("folder", "Return"))
 _LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.IGNORECASE)
@@ -155,6 +157,7 @@ def _used(windows: Windows, table: Table) -> None:
     with table.step("the guided demo to its end") as step:
         done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=420).must()
         pictures = sorted((windows.drive / "users" / PERSON / "demo").glob("*.png"))
+        _tests_pass(windows, f"{_HOME}\\demo")
         if not pictures:
             raise Wrong(f"no picture: {done.output[-600:]}")
         keep(next(path for path in pictures if path.stem == "chat-dark"), SHOTS / "windows-demo.png")
@@ -163,6 +166,14 @@ def _used(windows: Windows, table: Table) -> None:
         place = f"{_HOME}\\{_ODD}"
         done = windows.run(_console("demo", "--out", place), limit=420).must()
         step.detail = f"stores made and read below {place} in {done.seconds:.0f} s"
+
+
+def _tests_pass(windows: Windows, demo: str) -> None:
+    """The sample's own tests, as the demo left them: it has changed the code until they passed."""
+    line = f"cd '{windows.inside(demo)}/projects/tidewatch' && {_console('sample-python', '-m', 'unittest')}"
+    done = windows.run(line).must()
+    if not done.output.rstrip().endswith("OK"):
+        raise Wrong(f"the sample's tests: {done.output[-600:]}")
 
 
 def _said(output: str, part: str) -> str:
@@ -180,6 +191,9 @@ def _shown(windows: Windows, table: Table, setup: str) -> None:
         started = time.monotonic()
         window = windows.window("Helix Desktop")
         seconds = time.monotonic() - started
+        time.sleep(2 * _PAINT_S)
+        windows.run(f"xdotool windowactivate --sync {window} type --delay 20 '{_ASK}'", limit=60).must()
+        windows.press(window, "Return")
         time.sleep(_DEMO_S)
         windows.display.picture(SHOTS / "windows-window.png")
         step.detail = f"after {seconds:.1f} s; dist/check/windows-window.png"
@@ -267,7 +281,8 @@ def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
         _until(windows, lambda: not program.exists(), "windows-uninstall-stuck.png")
         windows.display.picture(SHOTS / "windows-uninstalled.png")
         windows.press(windows.window("Helix Desktop Uninstall"), "Return")
-        windows.settle()
+        if windows.windows("Helix Desktop Uninstall"):
+            raise Wrong("the last page does not close")
     if left := _left_files(windows, files):
         raise Wrong(f"left: {sorted(left)[:10]}")
     return "2 pages, dist/check/windows-uninstall*.png"
@@ -285,6 +300,8 @@ def _refusals(windows: Windows, table: Table, setup: str) -> None:
         windows.run(f"wine {setup} /S '/D={place}'").must()
         done = windows.run(f"wine '{place}\\helix-desktop.com' self-check", limit=240).must()
         step.detail = _said(done.output, "resources")
+        page = windows.run(f"wine '{place}\\helix-desktop.com' sample-python -c '{_PAGE}'").must()
+        step.detail += f"; code page {page.output.split()[-1]}"
         windows.run(f"wine '{place}\\uninstall.exe' /S '_?={place}'").must()
 
 

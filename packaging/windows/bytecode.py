@@ -18,11 +18,14 @@ from environment import SetupFailed, say
 
 VARIABLE = "HELIX_PYTHON312"
 _MAKE = """\
-import compileall, py_compile, sys
+import compileall, os, py_compile, sys
 tree = sys.argv[1]
 mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-kept = dict(quiet=2, force=True, invalidation_mode=mode, maxlevels=40, stripdir=tree)
-sys.exit(not all([compileall.compile_dir(tree + part, **kept) for part in ("/app", "/lib")]))
+kept = dict(quiet=2, force=True, invalidation_mode=mode, stripdir=tree)
+parts = [os.path.join(tree, "app", "helix_desktop"), os.path.join(tree, "lib")]
+made = [compileall.compile_dir(part, maxlevels=40, **kept) for part in parts]
+made.append(compileall.compile_file(os.path.join(tree, "app", "helix_boot.py"), **kept))
+sys.exit(not all(made))
 """
 _WITH_SOURCE = ("PySide6", "shiboken6")
 _FITS = "import sys; sys.exit(sys.version_info[:2] != (3, 12))"
@@ -35,6 +38,9 @@ def make(python: Path, work: Path, tree: Path) -> str:
     licence lets a person change them.
     """
     by = _compile(python, work, tree)
+    # The sample projects are edited where they are copied to: bytecode that is not compared would hide that.
+    if stale := next((tree / "app" / "resources").rglob("*.pyc"), None):
+        raise SetupFailed(f"{stale} would be run instead of the sample's source.")
     for folder in (tree / "lib").iterdir():
         if folder.name not in _WITH_SOURCE:
             _drop_sources(folder)

@@ -199,7 +199,10 @@ Section "Uninstall"
   SetShellVarContext current
   !insertmacro WaitUntilClosed "removed"
   SetOutPath "$TEMP"                     ; a current folder cannot be removed
+  DetailPrint "Removing the files of the program"
+  SetDetailsPrint none                   ; thousands of lines would take longer than their files
   !include "${REMOVED}"
+  SetDetailsPrint both
   ${GetParameters} $0
   ClearErrors
   ${GetOptions} $0 "/UPGRADE" $1
