@@ -124,5 +124,5 @@ def make_uniform(tree: Path, date: int) -> None:
 
 
 def is_program(path: Path) -> bool:
-    """Tell whether a file of the frozen app is one that is run: the app itself, and those in bin."""
-    return path.name == NAME or path.parent.name == "bin"
+    """Tell whether a file of the frozen app is one that Linux runs: the app itself, and those in a bin."""
+    return path.name == NAME or (path.parent.name == "bin" and path.suffix != ".cmd")

@@ -13,7 +13,7 @@ import build_identity
 import pytest
 from environment import SetupFailed
 from frozen import contents, libraries, start
-from frozen.build import trim_records
+from frozen.build import make_uniform, trim_records
 
 ROOT = Path(__file__).resolve().parents[3]
 QT = "PySide6/Qt/plugins"
@@ -159,3 +159,16 @@ def test_what_the_samples_import_is_shipped() -> None:
                 imported.add(node.module)
     library = {name for name in imported if name in sys.stdlib_module_names}
     assert library - set(sys.builtin_module_names) - {"collections"} <= set(contents.SAMPLES)
+
+
+def test_rights_and_dates_are_those_of_every_build(tmp_path: Path) -> None:
+    """Programs can be run, nothing else can; another umask or clock changes nothing."""
+    for name in ("helix-desktop", "_internal/bin/rg", "_internal/demo/bin/python3.cmd", "_internal/libx.so"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+        (tmp_path / name).chmod(0o770)
+    make_uniform(tmp_path, 1_700_000_000)
+    files = [path for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    assert [path.name for path in files if path.stat().st_mode & 0o777 == 0o755] == ["rg", "helix-desktop"]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o755, 0o644}
+    assert {path.stat().st_mtime for path in tmp_path.rglob("*")} == {1_700_000_000}
