@@ -155,7 +155,7 @@ def _used(windows: Windows, table: Table) -> None:
     with table.step("wrong words end with 2"):
         windows.run(_console("cache", "nonsense")).must(2)
     with table.step("the guided demo to its end") as step:
-        done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=420).must()
+        done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=1200).must()
         pictures = sorted((windows.drive / "users" / PERSON / "demo").glob("*.png"))
         _tests_pass(windows, f"{_HOME}\\demo")
         if not pictures:
@@ -164,7 +164,7 @@ def _used(windows: Windows, table: Table) -> None:
         step.detail = f"{len(pictures)} pictures in {done.seconds:.0f} s"
     with table.step(f"a data folder named {_ODD}") as step:
         place = f"{_HOME}\\{_ODD}"
-        done = windows.run(_console("demo", "--out", place), limit=420).must()
+        done = windows.run(_console("demo", "--out", place), limit=1200).must()
         step.detail = f"stores made and read below {place} in {done.seconds:.0f} s"
 
 
