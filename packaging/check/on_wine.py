@@ -47,7 +47,7 @@ def steps(rooms: Rooms, suite: str, table: Table) -> None:
     with rooms.room(suite) as room:
         with table.step("Wine") as step:
             room.install(*X11_PACKAGES, *PACKAGES)
-            step.detail = room.run("wine --version", user=PERSON).must().output.strip()
+            step.detail = room.run("wine --version", user=PERSON).must().output.strip().splitlines()[-1]
         with x11(room) as display:
             windows = Windows(room, display)
             with table.step("a Windows of its own"):
