@@ -126,15 +126,16 @@ class Environment:
         )
         if call(*pip, *exact):
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
-        leveldb.link(binding, self.root / self.place)
+        if binding is not None:
+            leveldb.link(binding, self.root / self.place)
         self.mark(need)
         say(f"installed in {time.monotonic() - start:.0f} s")
 
-    def _lock(self, need: str) -> tuple[Path, tuple[Path, ...]]:
+    def _lock(self, need: str) -> tuple[Path, leveldb.Binding | None]:
         """Give the lock to install from, and what of the system is linked beside it. Raises SetupFailed."""
         whole = self.root / self.locks[need]
         if leveldb.has_wheel(str(self.python)):
-            return whole, ()
+            return whole, None
         try:
             binding = leveldb.of_system(self.base)
         except leveldb.NotThere as error:

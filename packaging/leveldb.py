@@ -1,17 +1,25 @@
 """LevelDB's binding where PyPI has no wheel of it: from Python 3.13 on, the system's own package is taken.
 
-It is one folder and its metadata, linked into the environment: nothing else of the system comes in.
+Its folder is linked into the environment, its metadata and terms beside it: nothing else comes in.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = {"apt": "python3-plyvel", "dnf": "python3-plyvel", "pacman": "python-plyvel"}
 LAST_WITH_WHEEL = (3, 12)
 SERIES = "1.5."
+_TERMS = (
+    Path("/usr/share/doc/python3-plyvel/copyright"),
+    Path("/usr/share/licenses/python3-plyvel/LICENSE.rst"),
+    Path("/usr/share/licenses/python-plyvel/LICENSE.rst"),
+)
+"""Where Debian, Fedora and Arch put them."""
 _NAMES = ("plyvel", "plyvel-ci")
 _PROBE = """
 import json
@@ -33,15 +41,31 @@ def has_wheel(python: str) -> bool:
     return subprocess.run([python, "-I", "-c", code], check=False).returncode == 0
 
 
-def of_system(python: str) -> tuple[Path, ...]:
-    """Find the system's binding: its folder and its metadata. Raises NotThere."""
+@dataclass(frozen=True)
+class Binding:
+    """The system's binding: its folder, the file that says what it is, and that with its terms if known."""
+
+    folder: Path
+    version: str
+    metadata: Path
+    terms: Path | None
+
+
+def of_system(python: str) -> Binding:
+    """Find the system's binding. Raises NotThere."""
     # Isolated: what lies in the person's own folders is not the system's.
     done = subprocess.run([python, "-I", "-c", _PROBE], capture_output=True, text=True, check=False)
     found = json.loads(done.stdout) if done.returncode == 0 else []
     if not found or not found[0].startswith(SERIES):
         raise NotThere(f"{python} has {f'plyvel {found[0]}' if found else 'no plyvel'}; {SERIES}x is needed")
     folder = Path(found[1]).parent
-    return folder, *sorted(folder.parent.glob("plyvel-*-info"))
+    said = (folder.parent.glob(f"plyvel*-{found[0]}*-info/{name}") for name in ("METADATA", "PKG-INFO"))
+    metadata = next((path for paths in said for path in paths), None)
+    if metadata is None:
+        raise NotThere(f"{folder} does not say what it is")
+    own = (*metadata.parent.glob("LICENSE*"), *metadata.parent.glob("licenses/LICENSE*"))
+    terms = (path for path in (*own, *_TERMS) if path.is_file())
+    return Binding(folder, found[0], metadata, next(terms, None))
 
 
 def without_binding(lock: str) -> str:
@@ -55,10 +79,14 @@ def without_binding(lock: str) -> str:
     return "".join(kept)
 
 
-def link(paths: tuple[Path, ...], environment: Path) -> None:
-    """Link the system's binding into a virtual environment."""
+def link(binding: Binding, environment: Path) -> None:
+    """Link the system's binding into a virtual environment, and say what it is and under which terms."""
     (packages,) = environment.glob("lib/python3.*/site-packages")
-    for path in paths:
-        there = packages / path.name
-        there.unlink(missing_ok=True)
-        there.symlink_to(path)
+    there = packages / binding.folder.name
+    there.unlink(missing_ok=True)
+    there.symlink_to(binding.folder)
+    about = packages / f"plyvel-{binding.version}.dist-info"
+    about.mkdir(exist_ok=True)
+    shutil.copyfile(binding.metadata, about / "METADATA")
+    if binding.terms is not None:
+        shutil.copyfile(binding.terms, about / "LICENSE")

@@ -99,9 +99,10 @@ def x11(room: Room) -> Iterator[X11]:
     width, height = SIZE
     # Not on the abstract socket, which all systems on this machine share.
     screen = f"Xvfb :77 -screen 0 {width}x{height}x24 -ac -nolisten tcp -nolisten local"
-    with _running(room, screen, "xvfb.log", {}, user=PERSON):
+    # Root's, so that what they leave in a home is not taken for the app's.
+    with _running(room, screen, "xvfb.log", {}, user="root"):
         until((room.root / "tmp/.X11-unix/X77").exists, "Xvfb", room.root / "tmp/xvfb.log")
-        with _running(room, "openbox", "openbox.log", _X11, user=PERSON):
+        with _running(room, "openbox", "openbox.log", _X11, user="root"):
             display = X11(room, _X11)
             until(display.is_managed, "openbox", room.root / "tmp/openbox.log")
             yield display

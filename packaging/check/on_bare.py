@@ -12,7 +12,6 @@ from check.table import Step, Table, Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINE = re.compile(r"^helix: .*:  sudo (apt-get install -y .*)$")
-_SECOND_RUN_S = 15.0
 
 
 def steps(rooms: Rooms, suite: str, table: Table) -> None:
@@ -35,8 +34,8 @@ def _as_root(room: Room, table: Table) -> None:
     with table.step("root: ./helix run self-check, again") as step:
         again = room.run(f"cd {place} && ./helix run self-check").must()
         _self_check(again, step)
-        if again.seconds > _SECOND_RUN_S:
-            raise Wrong(f"the second run took {again.seconds:.0f} s")
+        if "helix: " in again.output:
+            raise Wrong(f"the second run set something up: {again.output[:600]}")
     with table.step("root: ./helix test tests/unit/context") as step:
         step.detail = _last_line(room.run(f"cd {place} && ./helix test -q tests/unit/context").must())
     with table.step("root: ./helix check") as step:

@@ -126,7 +126,6 @@ def test_nothing_that_is_mounted_is_deleted(tmp_path: Path) -> None:
     assert not (tmp_path / "room").exists()
     assert mounted_below(tmp_path) == []
     assert "/proc" in mounted_below(Path("/"))
-    assert mounted_below(Path("/"))[-1] == "/"
 
 
 def test_without_rights_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

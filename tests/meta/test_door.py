@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import shutil
 import subprocess
@@ -230,14 +231,18 @@ def test_from_python_3_13_on_the_lock_goes_without_the_binding() -> None:
 
 
 def test_the_systems_binding_is_linked_into_an_environment(tmp_path: Path) -> None:
-    """Folder and metadata, and a second time too."""
-    binding, metadata = leveldb.of_system(sys.executable)
+    """Folder, metadata and terms, and a second time too."""
+    binding = leveldb.of_system(sys.executable)
     packages = tmp_path / "lib" / "python3.13" / "site-packages"
     packages.mkdir(parents=True)
     for _ in range(2):
-        leveldb.link((binding, metadata), tmp_path)
+        leveldb.link(binding, tmp_path)
     assert (packages / "plyvel" / "__init__.py").is_file()
-    assert (packages / metadata.name).is_dir()
+    (found,) = importlib.metadata.distributions(name="plyvel", path=[str(packages)])
+    assert found.version == binding.version
+    assert (
+        "Redistribution and use" in (packages / f"plyvel-{binding.version}.dist-info" / "LICENSE").read_text()
+    )
 
 
 def test_a_python_without_the_binding_is_said_so(tmp_path: Path) -> None:
