@@ -191,7 +191,8 @@ def _shown(windows: Windows, table: Table, setup: str) -> None:
         started = time.monotonic()
         window = windows.window("Helix Desktop")
         seconds = time.monotonic() - started
-        time.sleep(2 * _PAINT_S)
+        windows.window("tidewatch", 120)
+        time.sleep(3 * _PAINT_S)
         windows.run(f"xdotool windowactivate --sync {window} type --delay 20 '{_ASK}'", limit=60).must()
         windows.press(window, "Return")
         time.sleep(_DEMO_S)
