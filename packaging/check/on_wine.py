@@ -47,7 +47,7 @@ def steps(rooms: Rooms, suite: str, table: Table) -> None:
     with rooms.room(suite) as room:
         with table.step("Wine") as step:
             room.install(*X11_PACKAGES, *PACKAGES)
-            step.detail = room.run("wine --version", user=PERSON).must().output.strip()
+            step.detail = room.run("wine --version", user=PERSON).must().output.strip().splitlines()[-1]
         with x11(room) as display:
             windows = Windows(room, display)
             with table.step("a Windows of its own"):
@@ -191,7 +191,8 @@ def _shown(windows: Windows, table: Table, setup: str) -> None:
         started = time.monotonic()
         window = windows.window("Helix Desktop")
         seconds = time.monotonic() - started
-        time.sleep(2 * _PAINT_S)
+        windows.window("tidewatch", 120)
+        time.sleep(3 * _PAINT_S)
         windows.run(f"xdotool windowactivate --sync {window} type --delay 20 '{_ASK}'", limit=60).must()
         windows.press(window, "Return")
         time.sleep(_DEMO_S)

@@ -1,5 +1,5 @@
 ; The set-up and the uninstaller. Made by packaging/windows/setup_program.py, which defines:
-;   VERSION, NUMBERS (four of them), TREE, TARGET, ICON, REMOVED (commands that delete exactly the tree's files),
+;   VERSION, NUMBERS (four of them), TREE, TARGET, ICON, INSTALLED and REMOVED (commands for exactly the tree's files),
 ;   SIZE (KB), PUBLISHER, WELCOME and HEADER (pictures); and SIGN, a command, when programs are signed.
 ; Exit codes: 0 installed or removed, 1 cancelled, 2 failed, 3 Windows too old, 4 Helix Desktop is running.
 
@@ -11,7 +11,7 @@ Unicode true
   SetCompressor /SOLID lzma
   SetCompressorDictSize 64
 !endif
-SetDateSave on
+SetDateSave off                         ; when a file was made is no part of it: the same commit gives the same bytes
 ManifestDPIAware true
 ManifestLongPathAware true
 ManifestSupportedOS Win10
@@ -166,7 +166,8 @@ Section "install"
   replaced:
   SetOutPath "$INSTDIR"
   SetOverwrite on
-  File /r "${TREE}/*"
+  !include "${INSTALLED}"
+  SetOutPath "$INSTDIR"
   WriteUninstaller "$INSTDIR\uninstall.exe"
 
   CreateShortcut "$SMPROGRAMS\${APP}.lnk" "$INSTDIR\${PROGRAM}" "" "$INSTDIR\${PROGRAM}" 0 SW_SHOWNORMAL "" "Run agents, and see what is in their context"
