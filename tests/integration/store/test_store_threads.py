@@ -126,7 +126,7 @@ async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) 
         task.cancel()
         result = (await asyncio.gather(task, return_exceptions=True))[0]
         assert isinstance(result, asyncio.CancelledError)
-        for thread in [one for one in threading.enumerate() if one.name.endswith(tmp_path.name)]:
+        for thread in [one for one in threading.enumerate() if tmp_path.name in one.name]:
             await asyncio.to_thread(thread.join)
         store = await LevelStore.open(tmp_path, WORKSPACE)
         await store.close()
