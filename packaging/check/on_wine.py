@@ -47,7 +47,7 @@ def steps(rooms: Rooms, suite: str, table: Table) -> None:
     with rooms.room(suite) as room:
         with table.step("Wine") as step:
             room.install(*X11_PACKAGES, *PACKAGES)
-            step.detail = room.run("wine --version", user=PERSON).must().output.strip()
+            step.detail = room.run("wine --version", user=PERSON).must().output.strip().splitlines()[-1]
         with x11(room) as display:
             windows = Windows(room, display)
             with table.step("a Windows of its own"):
@@ -155,7 +155,7 @@ def _used(windows: Windows, table: Table) -> None:
     with table.step("wrong words end with 2"):
         windows.run(_console("cache", "nonsense")).must(2)
     with table.step("the guided demo to its end") as step:
-        done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=420).must()
+        done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=1200).must()
         pictures = sorted((windows.drive / "users" / PERSON / "demo").glob("*.png"))
         _tests_pass(windows, f"{_HOME}\\demo")
         if not pictures:
@@ -164,7 +164,7 @@ def _used(windows: Windows, table: Table) -> None:
         step.detail = f"{len(pictures)} pictures in {done.seconds:.0f} s"
     with table.step(f"a data folder named {_ODD}") as step:
         place = f"{_HOME}\\{_ODD}"
-        done = windows.run(_console("demo", "--out", place), limit=420).must()
+        done = windows.run(_console("demo", "--out", place), limit=1200).must()
         step.detail = f"stores made and read below {place} in {done.seconds:.0f} s"
 
 
@@ -191,7 +191,8 @@ def _shown(windows: Windows, table: Table, setup: str) -> None:
         started = time.monotonic()
         window = windows.window("Helix Desktop")
         seconds = time.monotonic() - started
-        time.sleep(2 * _PAINT_S)
+        windows.window("tidewatch", 120)
+        time.sleep(3 * _PAINT_S)
         windows.run(f"xdotool windowactivate --sync {window} type --delay 20 '{_ASK}'", limit=60).must()
         windows.press(window, "Return")
         time.sleep(_DEMO_S)
@@ -291,6 +292,11 @@ def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
 def _refusals(windows: Windows, table: Table, setup: str) -> None:
     with table.step("a folder with other things in it is refused"):
         windows.run(f"wine {setup} /S '/D={_HOME}\\demo'").must(_FAILED)
+    with table.step("the folder of another program is refused, and left as it is"):
+        other = windows.inside(f"{_HOME}\\other")
+        windows.run(f"mkdir -p '{other}' && touch '{other}/uninstall.exe' '{other}/python312.dll'").must()
+        windows.run(f"wine {setup} /S '/D={_HOME}\\other'").must(_FAILED)
+        windows.run(f"test ! -s '{other}/python312.dll'").must()
     with table.step("the folder of the data is refused"):
         windows.run(f"wine {setup} /S '/D={_HOME}\\AppData\\Local\\helix-desktop'").must(_FAILED)
     with table.step(f"a folder named {_ODD} is taken, and works") as step:

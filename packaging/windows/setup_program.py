@@ -16,7 +16,8 @@ def make(
     version: str, work: Path, tree: Path, target: Path, signing: str = "", *, quick: bool = False
 ) -> None:
     """Pack `tree` into `target`; `quick`, for checks, makes it in seconds and large. Raises SetupFailed."""
-    removed = work / "removed.nsh"
+    installed, removed = work / "installed.nsh", work / "removed.nsh"
+    installed.write_text(installation_of(tree), encoding="utf-8")
     removed.write_text(removal_of(tree), encoding="utf-8")
     size = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
     words = {
@@ -27,6 +28,7 @@ def make(
         "ICON": str((work / "helix.ico").resolve()),
         "WELCOME": str((work / "welcome.bmp").resolve()),
         "HEADER": str((work / "header.bmp").resolve()),
+        "INSTALLED": str(installed.resolve()),
         "REMOVED": str(removed.resolve()),
         "SIZE": str(size),
         "PUBLISHER": PUBLISHER,
@@ -44,16 +46,27 @@ def make(
         raise SetupFailed("makensis could not make the set-up (see above).")
 
 
+def installation_of(tree: Path) -> str:
+    """NSIS commands that install every file of a tree, always in the same order."""
+    lines = []
+    for folder in sorted([tree, *(path for path in tree.rglob("*") if path.is_dir())]):
+        lines.append(f'SetOutPath "{_windows(folder, tree)}"')
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+        lines += [f'File "{str(path.resolve()).replace("$", "$$")}"' for path in files]
+    return "\n".join(lines) + "\n"
+
+
 def removal_of(tree: Path) -> str:
     """NSIS commands that delete every file of a tree, then each of its folders that is empty by then."""
     paths = sorted(tree.rglob("*"), key=lambda path: path.relative_to(tree).as_posix())
     files = [path for path in paths if not path.is_dir()]
     folders = [path for path in reversed(paths) if path.is_dir()]
-    lines = [f'Delete "$INSTDIR\\{_windows(path, tree)}"' for path in files]
-    lines += [f'RMDir "$INSTDIR\\{_windows(path, tree)}"' for path in folders]
+    lines = [f'Delete "{_windows(path, tree)}"' for path in files]
+    lines += [f'RMDir "{_windows(path, tree)}"' for path in folders]
     return "\n".join(lines) + "\n"
 
 
 def _windows(path: Path, tree: Path) -> str:
-    """A path in the tree as NSIS wants it written; "$" would begin a variable."""
-    return str(path.relative_to(tree)).replace("/", "\\").replace("$", "$$")
+    """Where a path of the tree is installed, as NSIS wants it written; "$" would begin a variable."""
+    inside = [part.replace("$", "$$") for part in path.relative_to(tree).parts]
+    return "\\".join(["$INSTDIR", *inside])

@@ -63,6 +63,22 @@ def test_the_uninstaller_deletes_each_file_by_name_then_empty_folders_from_the_i
     ]
 
 
+def test_files_are_installed_in_one_order_whatever_the_disk_says(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "lib/z/one.pyd", "lib/$odd.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    here = tmp_path.resolve()
+    assert setup_program.installation_of(tmp_path).splitlines() == [
+        'SetOutPath "$INSTDIR"',
+        f'File "{here}/a.txt"',
+        f'File "{here}/b.txt"',
+        'SetOutPath "$INSTDIR\\lib"',
+        f'File "{here}/lib/$$odd.txt"',
+        'SetOutPath "$INSTDIR\\lib\\z"',
+        f'File "{here}/lib/z/one.pyd"',
+    ]
+
+
 def test_nothing_of_the_person_can_be_removed_with_the_program() -> None:
     script = (ROOT / "packaging" / "windows" / "source" / "setup.nsi").read_text(encoding="utf-8")
     assert "RMDir /r" not in script

@@ -1,0 +1,88 @@
+"""Commands on Windows: cmd.exe in UTF-8, and nothing that a command starts outlives it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.tool import STOPPED
+from helix_desktop.tools.environment import clean
+from helix_desktop.tools.process import Launch, Ran, run_process
+
+pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="of Windows")
+
+WRITES = """\
+import pathlib, sys, time
+for number in range(600):
+    pathlib.Path(sys.argv[1]).write_text(str(number))
+    time.sleep(0.1)
+"""
+
+
+def launch(command: str, folder: Path) -> Launch:
+    return Launch(command, str(folder), clean(os.environ), guarded=True)
+
+
+async def ran(command: str, folder: Path, seconds: float = 60) -> Ran:
+    return await run_process(launch(command, folder), seconds)
+
+
+async def test_output_is_utf8_whatever_the_consoles_code_page(tmp_path: Path) -> None:
+    done = await ran("echo Grüße 名前", tmp_path)
+    assert done.output.decode().strip() == "Grüße 名前"
+    assert done.exit_code == 0
+
+
+async def test_exit_codes_and_the_folder_arrive(tmp_path: Path) -> None:
+    done = await ran("cd && exit 7", tmp_path)
+    assert done.output.decode().strip() == str(tmp_path)
+    assert done.exit_code == 7
+
+
+async def test_what_is_left_in_the_background_is_named_and_ended(tmp_path: Path) -> None:
+    (tmp_path / "writes.py").write_text(WRITES)
+    began = time.monotonic()
+    done = await ran(f'start /b "" "{sys.executable}" writes.py beat >nul', tmp_path)
+    assert time.monotonic() - began < 30
+    assert any("python" in name.lower() for name in done.left)
+    assert not await beats(tmp_path / "beat")
+
+
+async def test_stopping_ends_the_whole_tree_and_keeps_what_it_said(tmp_path: Path) -> None:
+    (tmp_path / "writes.py").write_text(WRITES)
+    command = f'echo begun & cmd /c ""{sys.executable}" writes.py beat"'
+    task = asyncio.ensure_future(ran(command, tmp_path))  # noqa: TID251 - the test stops it itself
+    await asyncio.to_thread(wait_for, tmp_path / "beat")
+    task.cancel(STOPPED)
+    done = await task
+    assert done.how == "stopped"
+    assert b"begun" in done.output
+    assert not await beats(tmp_path / "beat")
+
+
+async def test_a_time_limit_ends_the_whole_tree(tmp_path: Path) -> None:
+    (tmp_path / "writes.py").write_text(WRITES)
+    done = await ran(f'cmd /c ""{sys.executable}" writes.py beat"', tmp_path, seconds=3)
+    assert done.how == "late"
+    assert not await beats(tmp_path / "beat")
+
+
+async def beats(path: Path) -> bool:
+    """Whether the program that writes into a file still runs."""
+    before = await asyncio.to_thread(said, path)
+    await asyncio.sleep(1)
+    return await asyncio.to_thread(said, path) != before
+
+
+def said(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def wait_for(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.05)
