@@ -69,6 +69,8 @@ class Room:
                 errors="replace",
                 timeout=limit,
                 check=False,
+                # Else its process group is one of outside, and 0 in here, which killpg takes for its own.
+                start_new_session=True,
             )
         except subprocess.TimeoutExpired as late:
             said = (

@@ -81,7 +81,11 @@ def _whole_suite(room: Room, table: Table) -> None:
         place = _clone(room, PERSON)
         line = _one_line(room.run(f"cd {place} && make test", user=PERSON).must(2))
         room.run(line).must()
-        step.detail = _last_line(room.run(f"cd {place} && make test", user=PERSON, limit=3600).must())
+        done = room.run(f"cd {place} && make test", user=PERSON, limit=3600)
+        log = ROOT / "dist" / "check" / f"door-{room.suite}-suite.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(done.output, encoding="utf-8")
+        step.detail = f"{_last_line(done.must())}; dist/check/{log.name}"
 
 
 def _clone(room: Room, user: str) -> str:
