@@ -15,7 +15,7 @@ from typing import NoReturn, get_args
 
 from helix_desktop.app.find_grammar import add_find_verbs
 from helix_desktop.app.keep_grammar import add_keep_verbs
-from helix_desktop.app.targets import OPEN, target, with_command
+from helix_desktop.app.targets import OPEN, with_command
 from helix_desktop.context.errors import (
     ArchiveUnusable,
     DataDirUnusable,
@@ -159,9 +159,10 @@ def _grammar() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Par
     root.add_argument("--workspace", type=_folder, metavar="PATH", help="open this folder in the window")
     root.add_argument("--demo", action="store_true", help="open the guided sample in the window")
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
-    # Without a help text it is not listed.
-    opening = commands.add_parser(OPEN, parents=[common], prog="helix-desktop")
-    opening.add_argument("target", type=target, metavar="TARGET")
+    # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a person
+    # may let it end in words of its own, and another data directory would bring another's trust along.
+    opening = commands.add_parser(OPEN, prog="helix-desktop")
+    opening.add_argument("target", metavar="TARGET")
     _add_run(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)

@@ -6,6 +6,7 @@ import argparse
 import gc
 import os
 import sys
+from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
@@ -15,15 +16,23 @@ from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.targets import wish
 from helix_desktop.app.window import Frame, build_frame, name_application
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.errors import DataDirUnusable
+from helix_desktop.context.errors import DataDirUnusable, InputUnusable
 
 _FRAME_MS = 200
+USAGE = 2  # exit code
 TRACE_FILE = "window.open"  # there while a window has the data directory, and after one was killed
 
 
 def show_window(given: argparse.Namespace) -> int:
     """Run the window until it is closed; a second start shows the first window instead."""
-    wanted = wish(given)
+    try:
+        wanted = wish(given)
+    except InputUnusable as error:
+        if not _by_double_click():
+            raise
+        from helix_desktop.app.refusal import refuse
+
+        return refuse(QApplication(sys.argv[:1]), error, USAGE)
     gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
     app = QApplication(sys.argv[:1])
     name_application(app)
@@ -36,6 +45,10 @@ def show_window(given: argparse.Namespace) -> int:
         from helix_desktop.app.refusal import refuse
 
         return refuse(app, error)
+    if (
+        sys.platform == "win32"
+    ):  # a double-clicked file starts us in its folder, where programs are looked for first
+        os.chdir(Path.home())
     trace = data.root / TRACE_FILE
     if trace.exists():
         from helix_desktop.app.single_instance import SingleInstance
@@ -47,6 +60,13 @@ def show_window(given: argparse.Namespace) -> int:
     from helix_desktop.app.running import run
 
     return run(app, frame, data, trace, wanted, early)
+
+
+def _by_double_click() -> bool:
+    """Whether a person may have started this without a terminal to read on, and has a display."""
+    if sys.stderr.isatty() or os.environ.get("QT_QPA_PLATFORM") in {"offscreen", "minimal"}:
+        return False
+    return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def _paint(frame: Frame) -> None:

@@ -50,6 +50,8 @@ class Origin:
             raise HelixError(f"no answer within {LIMIT_S:g} s") from error
         except HttpFault as fault:
             raise HelixError(fault.detail, "", fault.fix) from fault
+        except ValueError as error:  # a redirect to something that is no address
+            raise HelixError("the server sends to an address that cannot be read") from error
 
 
 async def _ask(address: str) -> str:

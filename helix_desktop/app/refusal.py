@@ -10,16 +10,16 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from helix_desktop.context.errors import HelixError
 
-_FAILED = 1
+FAILED = 1  # exit code
 
 
-def refuse(app: QApplication, error: HelixError) -> int:
+def refuse(app: QApplication, error: HelixError, code: int = FAILED) -> int:
     """Show an error and wait until it is read; the exit code."""
     sys.stderr.write(f"helix-desktop: {error}\n")
     if app.platformName() not in {"offscreen", "minimal"}:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
             runner.run(tell(error))
-    return _FAILED
+    return code
 
 
 async def tell(error: HelixError) -> None:

@@ -49,7 +49,7 @@ class SingleInstance(QObject):
     def tell(self, wish: str) -> bool:
         """Hand a wish to the process that has the data directory; False when this one has it now.
 
-        Also False, after a few seconds, when that process hangs: the window then stands alone.
+        Also False, after a few seconds, when that process does not listen: the window then stands alone.
         """
         until = time.monotonic() + _PATIENCE_S
         while not self._told(wish):

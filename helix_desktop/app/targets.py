@@ -60,14 +60,6 @@ def is_target(word: str) -> bool:
     return is_link(word) or word.lower().startswith(_FILE_URI) or word.lower().endswith(SUFFIX)
 
 
-def target(word: str) -> str:
-    """The wish of a typed target. Raises argparse.ArgumentTypeError, in words for one line."""
-    try:
-        return wish_of(word)
-    except InputUnusable as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
 def wish_of(word: str) -> str:
     """The wish of a link, an address `file:`, or a path. Raises InputUnusable."""
     if first_hidden(word) or not word.isprintable():
@@ -78,9 +70,7 @@ def wish_of(word: str) -> str:
         )
     if is_link(word):  # what it leads to is looked at in the window, where a person sees the answer
         return word[: LONGEST + 1]
-    path = _path(word) if word.lower().startswith(_FILE_URI) else Path(word)
-    if first_hidden(str(path)) or "\n" in str(path) or "\t" in str(path):
-        raise InputUnusable(f"{revealed_name(str(path))} holds signs that cannot be seen.", fix="Rename it.")
+    path = _readable(_path(word) if word.lower().startswith(_FILE_URI) else Path(word))
     if path.suffix.lower() != SUFFIX:
         raise InputUnusable(f"{path} is no exported workspace.", f"Its name does not end in {SUFFIX}.")
     try:
@@ -89,7 +79,15 @@ def wish_of(word: str) -> str:
         found = False
     if not found:
         raise InputUnusable(f"{path} is not a file.", "It was moved or deleted, or is a folder.")
-    return FILE_WISH + str(path.absolute())
+    return FILE_WISH + str(path)
+
+
+def _readable(path: Path) -> Path:
+    """The whole path, which a wish hands over in one line. Raises InputUnusable."""
+    whole = path.absolute()
+    if first_hidden(str(whole)) or any(sign in str(whole) for sign in "\n\r\t"):
+        raise InputUnusable(f"{revealed_name(str(whole))} holds signs that cannot be seen.", fix="Rename it.")
+    return whole
 
 
 def _path(uri: str) -> Path:
@@ -112,8 +110,8 @@ def wish(given: argparse.Namespace) -> str:
     """What a command line wishes to see. Raises InputUnusable when it wishes for two things."""
     named = [
         *([SAMPLE_WISH] if given.demo else []),
-        *([str(given.workspace.absolute())] if given.workspace else []),
-        *([given.target] if getattr(given, "target", "") else []),
+        *([str(_readable(given.workspace))] if given.workspace else []),
+        *([wish_of(given.target)] if getattr(given, "target", "") else []),
     ]
     if len(named) > 1:
         raise InputUnusable(

@@ -73,7 +73,7 @@ def find_program(program: Program) -> str:
         found = shutil.which(path)
     else:
         found = shutil.which(word, path=program.environment.get("PATH", ""))
-    if found is None:
+    if found is None or not os.path.isabs(found):  # Windows would also look into the current folder
         raise NotStarted(
             f"There is no program {word[:200]}.",
             "It is not installed, not executable, or not in a folder of PATH.",

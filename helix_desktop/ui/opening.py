@@ -153,7 +153,7 @@ def _told(inside: Inside, own: bool) -> str:
     # A file may say any time; dates of people have four digits.
     day = f" on {datetime.fromtimestamp(inside.created / 1000):%Y-%m-%d}" if inside.created < _LATEST else ""
     whose = "this workspace itself" if own else f"the workspace {_short(inside.name)}"
-    return f"It was exported from {whose}{day}, and says it holds {held}. Importing only adds."
+    return f"It says that it was exported from {whose}{day} and holds {held}. Importing only adds."
 
 
 _LATEST = 253_370_764_800_000  # milliseconds: the year 9999

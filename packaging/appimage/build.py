@@ -86,6 +86,8 @@ def _joined(root: Path, runtime: Path, packed: Path) -> Path:
 def _read_only(packed: Path) -> Iterator[Path]:
     """The file system mounted, if this user may; else unpacked, without the right to write."""
     place = packed.with_name("mounted")
+    if place.is_mount():  # left by a build that was killed
+        run("umount", "--lazy", place)
     place.mkdir(exist_ok=True)
     try:
         run("mount", "-t", "squashfs", "-o", "loop,ro", packed, place)
@@ -110,7 +112,7 @@ def _read_only(packed: Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        run("umount", place)
+        run("umount", "--lazy", place)
         place.rmdir()
 
 

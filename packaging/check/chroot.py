@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -249,4 +250,4 @@ def _end_processes(place: Path) -> None:
 
 
 def _unescaped(text: str) -> str:
-    return text.encode().decode("unicode_escape") if "\\" in text else text
+    return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), text)

@@ -292,6 +292,11 @@ def _removed_by_clicks(windows: Windows, files: set[str]) -> str:
 def _refusals(windows: Windows, table: Table, setup: str) -> None:
     with table.step("a folder with other things in it is refused"):
         windows.run(f"wine {setup} /S '/D={_HOME}\\demo'").must(_FAILED)
+    with table.step("the folder of another program is refused, and left as it is"):
+        other = windows.inside(f"{_HOME}\\other")
+        windows.run(f"mkdir -p '{other}' && touch '{other}/uninstall.exe' '{other}/python312.dll'").must()
+        windows.run(f"wine {setup} /S '/D={_HOME}\\other'").must(_FAILED)
+        windows.run(f"test ! -s '{other}/python312.dll'").must()
     with table.step("the folder of the data is refused"):
         windows.run(f"wine {setup} /S '/D={_HOME}\\AppData\\Local\\helix-desktop'").must(_FAILED)
     with table.step(f"a folder named {_ODD} is taken, and works") as step:

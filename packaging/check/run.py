@@ -52,8 +52,11 @@ def check(arguments: Sequence[str]) -> int:
 def _check(arguments: Sequence[str]) -> int:
     kinds = [kind for kind in KINDS if kind in arguments] or list(KINDS)
     suites = [suite for suite in SUITES if suite in arguments] or list(SUITES)
+    wanted = [(kind, suite) for kind in kinds for suite in suites if ONLY.get(kind, suite) == suite]
+    if not wanted:
+        say(f"{kinds[0]} is checked on {ONLY[kinds[0]]} only.")
+        return 2
     with _alone() as rooms:
-        wanted = [(kind, suite) for kind in kinds for suite in suites if ONLY.get(kind, suite) == suite]
         tables = [_checked(rooms, kind, suite, arguments) for kind, suite in wanted]
     failures = sum(table.failures for table in tables)
     sys.stdout.write(f"{failures} steps failed\n" if failures else "every step passed\n")

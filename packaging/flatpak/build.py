@@ -26,16 +26,17 @@ _RIGHTS = {
 def build(root: Path, words: Sequence[str]) -> int:
     """Stage the files and check the manifest; a build needs runtimes of Flathub, and is the store's."""
     ensure("flatpak-builder")
-    check()
+    check(root)
     stage(root, root / FILES, "flatpak")
     make_uniform(root / FILES, build_identity.epoch(root))
     sys.stdout.write(f"{MANIFEST.relative_to(root)}  checked; its files stand in {FILES}\n")
     return 0
 
 
-def check() -> None:
+def check(root: Path) -> None:
     """Have the manifest read by the program that builds from it. Raises SetupFailed."""
-    told = json.loads(run("flatpak-builder", "--show-manifest", MANIFEST))
+    state = f"--state-dir={root / FILES.parent / 'state'}"
+    told = json.loads(run("flatpak-builder", state, "--show-manifest", MANIFEST))
     lacking = _RIGHTS - set(told["finish-args"])
     if told["id"] != ID or lacking:
         raise SetupFailed(

@@ -70,7 +70,11 @@ class Painting:
         child = await asyncio.create_subprocess_exec(
             *itself("self-check", PAINT_ONLY), stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE, stderr=_PIPE
         )
-        said, complaint = await child.communicate()
+        try:
+            said, complaint = await _end_of(child, "The painting")
+        except HelixError as error:
+            self._lost = str(error)
+            return
         try:
             self._found = {name: (bool(one[0]), str(one[1])) for name, one in json.loads(said).items()}
         except ValueError:
@@ -86,13 +90,7 @@ async def mcp() -> str:
             *itself("mcp", "--data-dir", str(data), "--workspace", str(folder)),
             stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
         )  # fmt: skip
-        try:
-            async with asyncio.timeout(_CHILD_S):
-                said, complaint = await child.communicate(json.dumps(_INITIALIZE).encode() + b"\n")
-        except TimeoutError:
-            child.kill()
-            await child.communicate()
-            raise HelixError(f"The cache server did not answer within {_CHILD_S:g} s.") from None
+        said, complaint = await _end_of(child, "The cache server", json.dumps(_INITIALIZE).encode() + b"\n")
     try:
         answer = json.loads(said.splitlines()[0])["result"]
         return f"the cache server answers, protocol {answer['protocolVersion']}"
@@ -101,6 +99,17 @@ async def mcp() -> str:
         raise HelixError(
             "The cache server gives no answer.", why or f"It ended with {child.returncode}."
         ) from None
+
+
+async def _end_of(child: asyncio.subprocess.Process, what: str, fed: bytes = b"") -> tuple[bytes, bytes]:
+    """What a child said until its end, on both streams. Raises HelixError when it does not come to one."""
+    try:
+        async with asyncio.timeout(_CHILD_S):
+            return await child.communicate(fed or None)
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+        raise HelixError(f"{what} did not come to an end within {_CHILD_S:g} s.") from None
 
 
 def _prepared(place: Path) -> tuple[Path, Path]:
@@ -124,7 +133,7 @@ async def sample() -> str:
             cwd=folder, env=with_python(os.environ),
             stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
-        said = (await child.communicate())[0].decode(errors="replace")
+        said = (await _end_of(child, "The sample's Python"))[0].decode(errors="replace")
     ran = _RAN.search(said)
     if ran is None:
         raise HelixError("The sample's tests do not run.", " ".join(said.split())[-_TOLD:])

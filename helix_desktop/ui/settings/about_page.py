@@ -85,7 +85,7 @@ class AboutPage(QWidget):
         self._newest.setText(said)
         self._newest.setVisible(bool(said))
         self._page = address
-        self._open.setText(f"Open {address}")
+        self._open.setText(f"Open {address.replace('&', '&&')}")  # a button underlines what follows one "&"
         self._open.setVisible(bool(address))
 
     @property

@@ -103,8 +103,10 @@ VIAddVersionKey "LegalCopyright" "${PUBLISHER}, MIT licence"
   StrCmp $0 "$LOCALAPPDATA\helix-desktop\" ${no}
   IfFileExists "$INSTDIR\settings.toml" ${no}
   IfFileExists "$INSTDIR\workspaces\*.*" ${no}
-  IfFileExists "$INSTDIR\${LIBRARY}" ${yes}
-  IfFileExists "$INSTDIR\uninstall.exe" ${yes}
+  ; Other programs have a Python and an uninstaller, too.
+  IfFileExists "$INSTDIR\${PROGRAM}" ${yes}
+  ReadRegStr $0 HKCU "${OWN_KEY}" "InstallDir"
+  StrCmp $0 "$INSTDIR" ${yes}
   FindFirst $0 $1 "$INSTDIR\*"
   look:
     StrCmp $1 "" empty
@@ -147,6 +149,7 @@ Section "install"
     Quit
   good:
   !insertmacro WaitUntilClosed "changed"
+  IfFileExists "$INSTDIR\${PROGRAM}" 0 replaced
   IfFileExists "$INSTDIR\uninstall.exe" 0 replaced
     DetailPrint "Removing the former version"
     ; It knows exactly what it had installed. Run from another place, so that its own file can be replaced.
@@ -164,6 +167,7 @@ Section "install"
     SetErrorLevel 2
     Quit
   replaced:
+  WriteRegStr HKCU "${OWN_KEY}" "InstallDir" "$INSTDIR"    ; first: a set-up that is cut off can be begun again
   SetOutPath "$INSTDIR"
   SetOverwrite on
   !include "${INSTALLED}"
@@ -172,7 +176,6 @@ Section "install"
 
   CreateShortcut "$SMPROGRAMS\${APP}.lnk" "$INSTDIR\${PROGRAM}" "" "$INSTDIR\${PROGRAM}" 0 SW_SHOWNORMAL "" "Run agents, and see what is in their context"
 
-  WriteRegStr HKCU "${OWN_KEY}" "InstallDir" "$INSTDIR"
   WriteRegStr HKCU "${LIST_KEY}" "DisplayName" "${APP}"
   WriteRegStr HKCU "${LIST_KEY}" "DisplayVersion" "${VERSION}"
   WriteRegStr HKCU "${LIST_KEY}" "Publisher" "${PUBLISHER}"
@@ -187,7 +190,7 @@ Section "install"
   WriteRegStr HKCU "${CLASSES}\helix" "" "URL:${APP}"
   WriteRegStr HKCU "${CLASSES}\helix" "URL Protocol" ""
   WriteRegStr HKCU "${CLASSES}\helix\DefaultIcon" "" "$INSTDIR\${PROGRAM},0"
-  WriteRegStr HKCU "${CLASSES}\helix\shell\open\command" "" '"$INSTDIR\${PROGRAM}" "%1"'
+  WriteRegStr HKCU "${CLASSES}\helix\shell\open\command" "" '"$INSTDIR\${PROGRAM}" "%1"'    ; a link may hold quotes: the program takes nothing after it
   WriteRegStr HKCU "${CLASSES}\.helix" "" "${FILE_CLASS}"
   WriteRegStr HKCU "${CLASSES}\.helix\OpenWithProgids" "${FILE_CLASS}" ""
   WriteRegStr HKCU "${CLASSES}\${FILE_CLASS}" "" "${APP} workspace"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.targets import FILE_WISH, OPEN, wish_of, with_command
+from helix_desktop.app.cli import main
+from helix_desktop.app.targets import FILE_WISH, OPEN, wish, wish_of, with_command
 from helix_desktop.context.errors import InputUnusable
 
 COMMANDS = ("run", "cache", OPEN)
@@ -59,3 +61,30 @@ def test_a_folder_of_that_name_is_no_exported_workspace(tmp_path: Path) -> None:
     (tmp_path / "folder.helix").mkdir()
     with pytest.raises(InputUnusable, match="is not a file"):
         wish_of(str(tmp_path / "folder.helix"))
+
+
+@pytest.mark.parametrize("more", [["--data-dir", "elsewhere"], ["--demo"], ["b.helix"], ["--workspace", "w"]])
+def test_nothing_follows_a_target(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A link that ends in words of its own must not bring another data directory, and its trust, along."""
+    assert _code(["helix:open", *more]) == 2
+    assert "unrecognized arguments" in capsys.readouterr().err
+
+
+def _code(words: list[str]) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    return ended.value.code
+
+
+@pytest.mark.parametrize("folder", ["two\nlines", "tab\tin it", "hidden\u202ename", "\udcff"])
+def test_the_whole_path_must_be_readable(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / folder
+    place.mkdir()
+    (place / "a.helix").touch()
+    monkeypatch.chdir(place)
+    with pytest.raises(InputUnusable, match="cannot be seen"):
+        wish_of("a.helix")
+    with pytest.raises(InputUnusable, match="cannot be seen"):
+        wish(argparse.Namespace(demo=False, workspace=Path("here")))

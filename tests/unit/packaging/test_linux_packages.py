@@ -57,7 +57,7 @@ def desktop_entry() -> configparser.SectionProxy:
 def test_links_and_exported_workspaces_open_the_app() -> None:
     """The menu entry takes what the file type is called, and files of that type end as exports do."""
     entry = desktop_entry()
-    assert entry["Exec"] == "helix-desktop %U"
+    assert entry["Exec"] == "helix-desktop %u"
     assert entry["MimeType"] == "x-scheme-handler/helix;application/x-helix-workspace;"
     assert entry["Icon"] == entry["StartupWMClass"] == share.ID
     mime = ET.parse(LINUX / f"{share.ID}.mime.xml").getroot()
