@@ -11,14 +11,18 @@ from pathlib import Path
 _TRIES, _PAUSE_S = 20, 0.05
 
 
-Move = Callable[[Path, Path], None]
+Move = Callable[[Path, Path], object]
+
+
+def _move(source: Path, target: Path) -> None:
+    source.replace(target)
 
 
 def replace(
     source: Path,
     target: Path,
     windows: bool = os.name == "nt",
-    move: Move = os.replace,
+    move: Move = _move,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
     """Put a file in another one's place. Raises OSError.
