@@ -148,4 +148,4 @@ async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_p
         assert [one.title for one in listed(rig)] == ["Go", "Find the callers"]
         sessions = rig.window.sidebar.list
         words = [one.text() for one in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()]
-        assert words == ["Open", "Rename…\tF2"]
+        assert words == ["Open", "Rename…\tF2", "Copy a link"]
