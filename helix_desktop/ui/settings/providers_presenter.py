@@ -110,6 +110,9 @@ class ProvidersPresenter:
             await self.use(self._model_in_use(provider))
         await self.refresh()
         self._choose(provider.name)
+        self._stop_test()
+        if self._testing is not None:
+            await asyncio.wait((self._testing,))  # its last words would cover ours
         lines = [CheckLine("Saved", "ok", provider.name)]
         if form.id not in ("", provider.name) and not form.key:
             lines.append(CheckLine("Key", "failed", f"It is kept for {form.id}: type it once more."))
