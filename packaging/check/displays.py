@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -101,11 +102,24 @@ def x11(room: Room) -> Iterator[X11]:
     screen = f"Xvfb :77 -screen 0 {width}x{height}x24 -ac -nolisten tcp -nolisten local"
     # Root's, so that what they leave in a home is not taken for the app's.
     with _running(room, screen, "xvfb.log", {}, user="root"):
-        until((room.root / "tmp/.X11-unix/X77").exists, "Xvfb", room.root / "tmp/xvfb.log")
+        until(lambda: _listens(room.root / "tmp/.X11-unix/X77"), "Xvfb", room.root / "tmp/xvfb.log")
         with _running(room, "openbox", "openbox.log", _X11, user="root"):
             display = X11(room, _X11)
             until(display.is_managed, "openbox", room.root / "tmp/openbox.log")
             yield display
+
+
+def _listens(place: Path) -> bool:
+    """Whether a server takes connections there: its socket is in sight a moment before."""
+    folder = os.open(place.parent, os.O_PATH)
+    try:
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(f"/proc/self/fd/{folder}/{place.name}")  # a path of any length
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
+    return True
 
 
 @contextmanager
@@ -117,8 +131,8 @@ def wayland(room: Room) -> Iterator[Wayland]:
     line = f"weston {how} --width={width} --height={height} --socket=wayland-77 --idle-time=0 --debug"
     environ = {"XDG_RUNTIME_DIR": _RUNTIME}
     with _running(room, line, "weston.log", environ, user=PERSON):
-        socket = room.root / _RUNTIME.lstrip("/") / "wayland-77"
-        until(socket.exists, "weston", room.root / "tmp/weston.log")
+        place = room.root / _RUNTIME.lstrip("/") / "wayland-77"
+        until(lambda: _listens(place), "weston", room.root / "tmp/weston.log")
         yield Wayland(room, _WAYLAND)
 
 

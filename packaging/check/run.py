@@ -12,7 +12,7 @@ from environment import SetupFailed, say
 
 from check import installed, namespace, on_bare, on_wine
 from check.chroot import SUITES, Rooms
-from check.table import Table
+from check.table import Table, Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / "dist" / "check"
@@ -67,6 +67,9 @@ def _checked(rooms: Rooms, kind: str, suite: str, arguments: Sequence[str]) -> T
     table = Table(f"{kind} {suite}", whole=WHOLE in arguments)
     try:
         KINDS[kind](rooms, suite, table)
+    except Wrong as wrong:  # what the next steps stand on: theirs is the failure, other systems go on
+        with table.step("what the next steps need"):
+            raise wrong
     finally:
         table.write(SHOTS / f"{kind}-{suite}.md")
     return table

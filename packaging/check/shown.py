@@ -26,6 +26,7 @@ _SAMPLE = ".local/share/helix-desktop/samples/tidewatch"
 _ASK = "Get to know this project: what does it do, how is it built, and do its tests pass?"
 _LEAST_ENTRIES = 10
 _PAINT_S = 4
+_LEAST_PICTURE = 40_000  # bytes: one without a window has a tenth of that
 _SOCKET = "/tmp/helix-desktop-"
 
 
@@ -129,4 +130,6 @@ def _pictured(room: Room, step: Step, display: Display, words: str, name: str, w
         time.sleep(wait_s)
         display.picture(SHOTS / name)
         said = tail(room.root / "tmp/app.log").strip()
+    if (SHOTS / name).stat().st_size < _LEAST_PICTURE or "Traceback" in said:
+        raise Wrong(f"dist/check/{name} shows no window, or the app failed: {said}")
     step.detail = f"dist/check/{name}{'; it said: ' if said else ''}{said}"
