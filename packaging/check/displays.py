@@ -99,7 +99,7 @@ def x11(room: Room) -> Iterator[X11]:
     (room.root / "tmp/.X11-unix").chmod(0o1777)
     width, height = SIZE
     # Not on the abstract socket, which all systems on this machine share.
-    screen = f"Xvfb :77 -screen 0 {width}x{height}x24 -ac -nolisten tcp -nolisten local"
+    screen = f"Xvfb :77 -screen 0 {width}x{height}x24 -ac -noreset -nolisten tcp -nolisten local"
     # Root's, so that what they leave in a home is not taken for the app's.
     with _running(room, screen, "xvfb.log", {}, user="root"):
         until(lambda: _listens(room.root / "tmp/.X11-unix/X77"), "Xvfb", room.root / "tmp/xvfb.log")
