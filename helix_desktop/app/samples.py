@@ -63,5 +63,8 @@ def add_sample(registry: Registry, folder: Path, name: str) -> WorkspaceRecord:
 def _copy(source: Path, place: Path) -> None:
     """Copy a folder; it is there as a whole or not at all, also when the app ends half-way."""
     with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as half:
-        shutil.copytree(source, Path(half) / place.name)
-        (Path(half) / place.name).rename(place)
+        made = Path(half) / place.name
+        shutil.copytree(source, made)
+        for path in (made, *made.rglob("*")):  # the program may lie where nothing may be written
+            path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
+        made.rename(place)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.app.samples import add_sample
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.permission import covers
@@ -140,6 +142,21 @@ def test_a_sample_may_run_commands_for_its_script_only(tmp_path: Path) -> None:
     assert any(covers(rule, ASK) for rule in by_script.rules())
     assert not any(covers(rule, ASK) for rule in by_model.rules())
     assert Rule("write_file", ANY).text in {rule.text for rule in by_model.rules()}
+
+
+def test_a_sample_of_a_read_only_program_can_be_worked_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resources = tmp_path / "resources"
+    shutil.copytree(resources_dir() / "demo" / "pagemill", resources / "demo" / "pagemill")
+    for place in (*resources.rglob("*"), resources):
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    monkeypatch.setattr("helix_desktop.app.samples.resources_dir", lambda: resources)
+    add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
+    copied = tmp_path / "samples" / "pagemill"
+    assert all(place.stat().st_mode & 0o200 for place in (copied, *copied.rglob("*")))
+    for place in (resources, *resources.rglob("*")):  # so that the test's folder can be removed
+        place.chmod(0o755)
 
 
 def test_a_sample_that_moves_leaves_its_rules_behind(tmp_path: Path, project: Path) -> None:
