@@ -35,8 +35,9 @@ def build(root: Path, words: Sequence[str]) -> int:
 
 def check(root: Path) -> None:
     """Have the manifest read by the program that builds from it. Raises SetupFailed."""
-    state = f"--state-dir={root / FILES.parent / 'state'}"
-    told = json.loads(run("flatpak-builder", state, "--show-manifest", MANIFEST))
+    folder = root / FILES.parent  # where it leaves a folder of its own
+    folder.mkdir(parents=True, exist_ok=True)
+    told = json.loads(run("flatpak-builder", "--show-manifest", MANIFEST, folder=folder))
     lacking = _RIGHTS - set(told["finish-args"])
     if told["id"] != ID or lacking:
         raise SetupFailed(
