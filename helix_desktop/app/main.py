@@ -45,10 +45,10 @@ def show_window(given: argparse.Namespace) -> int:
         from helix_desktop.app.refusal import refuse
 
         return refuse(app, error)
-    if (
-        sys.platform == "win32"
-    ):  # a double-clicked file starts us in its folder, where programs are looked for first
-        os.chdir(Path.home())
+    if sys.platform == "win32":
+        os.chdir(
+            Path.home()
+        )  # a double click starts us in the file's folder, where programs are sought first
     trace = data.root / TRACE_FILE
     if trace.exists():
         from helix_desktop.app.single_instance import SingleInstance

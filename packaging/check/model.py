@@ -1,4 +1,4 @@
-"""A model's server in a few lines: it has the agent run one command, and keeps what the agent sent back."""
+"""A model's server in a few lines: each turn it has the agent run one command; it keeps what came back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Model:
-    """Speaks OpenAI Chat Completions on this machine. First it calls run_command, then it ends the turn."""
+    """Speaks OpenAI Chat Completions. It answers a person by run_command, then ends the turn."""
 
     def __init__(self, command: str) -> None:
         self.command = command
@@ -26,7 +26,7 @@ class Model:
     def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """The pieces of an answer."""
         self.requests.append(request)
-        if any(message.get("role") == "tool" for message in request["messages"]):
+        if request["messages"][-1]["role"] != "user" or not request.get("tools"):
             yield {"delta": {"role": "assistant", "content": "Done."}}
             yield {"delta": {}, "finish_reason": "stop"}
             return

@@ -11,12 +11,9 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from check.model import serving
 from environment import SetupFailed
 
 _PERSONS = {"LD_LIBRARY_PATH": "/nonexistent/of-the-person", "LANG": "C.UTF-8"}
@@ -31,8 +28,16 @@ def verify(program: Path) -> None:
         folder = Path(place)
         project = folder / "project"
         project.mkdir()
-        with _model() as url:
-            words = ["--model", "scripted/scripted", "--base-url", url, "--window", "32000", "--yes"]
+        with serving(_COMMAND) as model:
+            words = [
+                "--model",
+                "scripted/scripted",
+                "--base-url",
+                model.address,
+                "--window",
+                "32000",
+                "--yes",
+            ]
             _run(program, folder, *words, "--trust")
             _add_server(folder, project)
             _run(program, folder, *words)
@@ -80,57 +85,6 @@ def _add_server(folder: Path, project: Path) -> None:
     )
     told = record.read_text(encoding="utf-8").replace("servers = []\n", "")
     record.write_text(f"{told}\n{entry}", encoding="utf-8")
-
-
-@contextmanager
-def _model() -> Iterator[str]:
-    """A server that speaks Chat Completions: first a command, then the end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Scripted)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-class _Scripted(BaseHTTPRequestHandler):
-    """Answers each request by what came last: the person gets a command, a tool's output the end."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if asked["messages"][-1]["role"] == "user" and asked.get("tools"):
-            call = {"name": "run_command", "arguments": json.dumps({"command": _COMMAND})}
-            delta = {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": call}]}
-            self._stream(delta, "tool_calls")
-        else:
-            self._stream({"content": "Done."}, "stop")
-
-    def do_GET(self) -> None:
-        self.send_error(404)
-
-    def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Say nothing: what matters is told by the caller."""
-
-    def _stream(self, delta: Mapping[str, object], reason: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
-        self.end_headers()
-        for choice in (
-            {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None},
-            {"index": 0, "delta": {}, "finish_reason": reason},
-        ):
-            chunk = {
-                "id": "1",
-                "object": "chat.completion.chunk",
-                "created": 1,
-                "model": "scripted",
-                "choices": [choice],
-            }
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        self.wfile.write(b"data: [DONE]\n\n")
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ def test_the_model_has_one_command_run_and_ends() -> None:
 
 
 def _posted(address: str, messages: list[dict[str, str]]) -> str:
-    body = json.dumps({"messages": messages, "stream": True}).encode()
+    body = json.dumps({"messages": messages, "tools": [{"type": "function"}], "stream": True}).encode()
     asked = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(asked, timeout=10) as reply:
         said: str = reply.read().decode().replace('\\\\"', '\\"')
