@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,9 +164,10 @@ async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, None])
-async def test_an_owner_that_ends_is_told_in_words_and_followed(tmp_path: Path, how: int | None) -> None:
+async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -> None:
     async with owner_process(tmp_path) as owner:
         store = await open_store(tmp_path, WORKSPACE)
+        assert isinstance(store, RemoteStore)
         await store.commit("s", [spoke(1)])
         left = read_address(tmp_path)
         if how:
@@ -173,16 +175,61 @@ async def test_an_owner_that_ends_is_told_in_words_and_followed(tmp_path: Path, 
             await owner.wait()
         else:
             await owner.communicate(b"")
-        with pytest.raises(StoreClosed, match="does not answer any more"):
-            await store.events("s")
+        assert await store.events("s") == [spoke(1)]
+        await store.commit("s", [spoke(2)])
+        assert left is not None
+        assert not left.path or not Path(left.path).parent.exists()
+        async with asyncio.timeout(60):
+            beside = await join(tmp_path, WORKSPACE)  # it serves others in its turn
+        assert beside.owner_pid == os.getpid()
+        assert await beside.events("s") == [spoke(1), spoke(2)]
+        await beside.close()
         await store.close()
-    heir = await open_store(tmp_path, WORKSPACE)
-    assert isinstance(heir, SharedStore)
-    assert await heir.events("s") == [spoke(1)]
-    assert left is not None
-    assert not left.path or not Path(left.path).parent.exists()
-    await heir.close()
     assert not (tmp_path / ADDRESS_FILE).exists()
+
+
+async def inherited(owner: SharedStore, folder: Path) -> SharedStore:
+    """The store of an owner in this process, once that has ended."""
+    await owner.close()
+    return await SharedStore.open(folder, WORKSPACE)
+
+
+@pytest.mark.parametrize("ended_after", [1, 7, 60, 150])
+async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_order(
+    tmp_path: Path, ended_after: int
+) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await join(tmp_path, WORKSPACE)
+    store.follow(partial(inherited, owner, tmp_path))
+    enough = asyncio.Event()
+
+    async def say(seq: int) -> None:
+        await store.commit("s", [spoke(seq)])
+        if seq == ended_after:
+            enough.set()
+
+    async def end() -> None:
+        await enough.wait()
+        await owner.close()
+
+    await asyncio.gather(*(say(seq) for seq in range(1, 201)), end())
+    await store.commit("s", [spoke(201)])
+    assert await store.events("s") == [spoke(seq) for seq in range(1, 202)]
+    await store.close()
+
+
+async def test_what_may_not_be_done_twice_is_told_and_the_next_request_goes_on(tmp_path: Path) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await join(tmp_path, WORKSPACE)
+    store.follow(partial(inherited, owner, tmp_path))
+    await owner.close()
+    with pytest.raises(StoreClosed, match="does not answer any more"):
+        await store.keep.empty_trash()
+    assert (await store.totals()).entries == 0
+    assert (await store.keep.empty_trash()).digests == ()
+    await store.close()
+    with pytest.raises(StoreClosed, match="is closed"):
+        await store.totals()
 
 
 async def test_processes_that_come_and_go_all_get_in_and_lose_nothing(tmp_path: Path) -> None:
@@ -279,7 +326,8 @@ async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> N
     good, bad = await join(tmp_path, WORKSPACE), await join(tmp_path, WORKSPACE)
     call = asyncio.gather(bad.commit("s", [spoke(1)], [content(bytes(3_000_000))]))
     await asyncio.sleep(0)
-    transport = bad._connection._transport
+    assert isinstance(bad.place, Connection)
+    transport = bad.place._transport
     assert transport is not None
     transport.abort()
     with pytest.raises(StoreClosed):
@@ -418,7 +466,8 @@ def test_nonsense_never_reaches_the_store(
 async def test_a_frame_over_the_limit_ends_the_connection(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await join(tmp_path, WORKSPACE)
-    transport = guest._connection._transport
+    assert isinstance(guest.place, Connection)
+    transport = guest.place._transport
     assert transport is not None
     transport.write(b"\xff\xff\xff\xff\x01\x00\x00\x00\x00\x09")
     with pytest.raises(StoreClosed):
