@@ -17,7 +17,8 @@ from helix_desktop.context import distil, observation, planner
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import Event, Observation, ObservationsFailed, ObservationsMade
+from helix_desktop.context.event import Event
+from helix_desktop.context.event_summary import Observation, ObservationsFailed, ObservationsMade
 from helix_desktop.context.handover import user_text_room
 from helix_desktop.context.index import index_over
 from helix_desktop.context.layout import Cover, Item

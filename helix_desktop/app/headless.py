@@ -26,19 +26,21 @@ from helix_desktop.app.desk import Desk
 from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
-from helix_desktop.context.event import (
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     FormChosen,
-    HandoverFailed,
-    HandoverMade,
-    ObservationsFailed,
-    ObservationsMade,
-    ObservationsPlaced,
     Pinned,
     Redone,
     SweepMade,
     Undone,
     Unpinned,
+)
+from helix_desktop.context.event_summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
 )
 from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord

@@ -7,7 +7,8 @@ from itertools import accumulate
 
 import msgspec
 
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.transcript import Transcript
 

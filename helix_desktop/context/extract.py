@@ -9,14 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from helix_desktop.context.event import (
-    SECTIONS,
-    AssistantSpoke,
-    Bullet,
-    HandoverMade,
-    Section,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, UserSpoke
+from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import Ledger, ledger_of
 from helix_desktop.context.target import kind_of

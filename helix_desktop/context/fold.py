@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldKind, FoldMade
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy, edges_of, parted
 from helix_desktop.context.policy import Policy

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.event import Form
+from helix_desktop.context.event_rewrite import Form
 from helix_desktop.context.signs import revealed
 
 OPENING = "[How to keep large outputs]"

@@ -11,14 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    ObservationsMade,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 
 _RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
 

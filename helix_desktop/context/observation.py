@@ -8,7 +8,9 @@ import msgspec
 
 from helix_desktop.context import cut as cuts
 from helix_desktop.context.digest import handle
-from helix_desktop.context.event import FoldMade, ObservationsMade, ObservationsPlaced, UserSpoke
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.context.handover import UNSUPPORTED
 from helix_desktop.context.layout import Block, Cover, Entry, Item, PinnedCopy
 from helix_desktop.context.ledger import LEGEND

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from helix_desktop.context import cut as cuts
-from helix_desktop.context.event import HandoverMade, ObservationsMade, UserSpoke
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.fold import Fold
 from helix_desktop.context.layout import Block, Item, edges_of, parted
 from helix_desktop.context.transcript import Transcript

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from helix_desktop.context.event import SECTIONS
+from helix_desktop.context.event_summary import SECTIONS
 
 OPENING = "[Write a handover]"
 _BEGINS = re.compile(r"^The (?:messages|observations) to \w+(?: \w+)?:$", re.MULTILINE)

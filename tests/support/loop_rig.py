@@ -22,16 +22,9 @@ from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
 from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import (
-    Event,
-    FoldMade,
-    HandoverMade,
-    ObservationsPlaced,
-    Redone,
-    SweepMade,
-    ToolAnswered,
-    Undone,
-)
+from helix_desktop.context.event import Event, ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade, Redone, SweepMade, Undone
+from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.extraction import OPENING as EXTRACT
 from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Arrival, ModelInfo, Request

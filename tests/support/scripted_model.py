@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from helix_desktop.context.distil import OBSERVE, REFINE
-from helix_desktop.context.event import SECTIONS
+from helix_desktop.context.event_summary import SECTIONS
 from helix_desktop.context.extraction import OPENING as EXTRACT
 from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying, TextArrived, ToolCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.context.event import FoldKind
+from helix_desktop.context.event_rewrite import FoldKind
 from helix_desktop.ui.cache_browser.content_card import ContentCard
 from helix_desktop.ui.elements import Card, Line, Pill, Role, Words, scaled
 from helix_desktop.ui.figures import tokens_text

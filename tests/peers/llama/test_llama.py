@@ -14,14 +14,9 @@ import pytest
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.update import Arriving, Update
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.providers.http import Http
 from helix_desktop.providers.listing import list_models
 from helix_desktop.providers.openai_chat import OpenAIChat

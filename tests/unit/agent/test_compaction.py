@@ -12,15 +12,9 @@ from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import CompactionMoved
 from helix_desktop.context import planner
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
-from helix_desktop.context.event import (
-    FormChosen,
-    HandoverFailed,
-    HandoverMade,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.context.event import ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_rewrite import FormChosen, SweepMade
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
 from helix_desktop.context.policy import PROFILES

@@ -12,15 +12,9 @@ import msgspec
 import pytest
 
 from helix_desktop.context.errors import DigestUnknown, ModelOverflow
-from helix_desktop.context.event import (
-    HandoverFailed,
-    HandoverMade,
-    MessageQueued,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.context.event import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_rewrite import SweepMade
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE
 from helix_desktop.context.message import Answer, ModelInfo, Request, TextArrived
 from helix_desktop.context.policy import PROFILES

@@ -11,10 +11,10 @@ from helix_desktop.context.event import (
     ApprovalGiven,
     SessionStarted,
     SubagentStarted,
-    SweepMade,
     ToolAnswered,
     TurnEnded,
 )
+from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.tool import Delegated

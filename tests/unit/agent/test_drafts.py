@@ -11,7 +11,8 @@ from helix_desktop.agent.draft import HandoverDraft
 from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import CompactionMoved
 from helix_desktop.context.errors import CompactionRefused, InputUnusable, ModelUnreachable
-from helix_desktop.context.event import SECTIONS, Bullet, HandoverFailed, HandoverMade, TurnEnded
+from helix_desktop.context.event import TurnEnded
+from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Request
 from helix_desktop.context.policy import PROFILES

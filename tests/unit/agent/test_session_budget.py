@@ -6,13 +6,8 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.update import Trouble
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    BudgetNeared,
-    HandoverMade,
-    ToolAnswered,
-    TurnEnded,
-)
+from helix_desktop.context.event import AssistantSpoke, BudgetNeared, ToolAnswered, TurnEnded
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.message import Answer, ModelInfo, Usage
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.spending import Budget, Spending, dollars, price_of

@@ -14,16 +14,9 @@ import pytest
 from helix_desktop.context import cut as cuts
 from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge, gauge
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    ObservationsPlaced,
-    SweepMade,
-    ToolAnswered,
-    Undone,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade, Undone
+from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.handover import TITLE
 from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Message, ModelInfo

@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from helix_desktop.context import distil, fold, observation
 from helix_desktop.context.distil import parse, quoted, refined
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    Observation,
-    ObservationsMade,
-    Redone,
-    ToolAnswered,
-    Undone,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import Redone, Undone
+from helix_desktop.context.event_summary import Observation, ObservationsMade
 from helix_desktop.context.handover import UNSUPPORTED
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.policy import PROFILES
