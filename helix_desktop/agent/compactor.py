@@ -1,4 +1,4 @@
-"""The compactor: a handover in three phases, during which the person and the agent go on (CONTEXT.md 3.3)."""
+"""The compactor: a handover in three phases, during which the person and the agent go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms: the person shows an output in another form than it stands in the window (CONTEXT.md 3.4)."""
+"""Forms: the person shows an output in another form than it stands in the window."""
 
 from __future__ import annotations
 

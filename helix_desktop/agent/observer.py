@@ -1,4 +1,4 @@
-"""The observer: distils old history out of band, in three phases like a handover's (CONTEXT.md 3.5)."""
+"""The observer: distils old history out of band, in three phases like a handover's."""
 
 from __future__ import annotations
 

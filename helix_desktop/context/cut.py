@@ -1,4 +1,4 @@
-"""Legal cut points: where a handover may end (CONTEXT.md 3.3)."""
+"""Legal cut points: where a handover may end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A handover without a model: six sections taken from the ledger and the messages themselves.
 
-The last resort of the fallback chain (CONTEXT.md 3.3). Everything it says is quoted or counted, and each
-bullet names its sources.
+The last resort of the fallback chain. Everything it says is quoted or counted, and each bullet names its
+sources.
 """
 
 from __future__ import annotations

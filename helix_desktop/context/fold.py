@@ -1,4 +1,4 @@
-"""Fold: old closed steps become one note, without a model and without loss (CONTEXT.md 3.2)."""
+"""Fold: old closed steps become one note, without a model and without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handover: the six-section summary that stands for older messages (CONTEXT.md 3.3)."""
+"""Handover: the six-section summary that stands for older messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question in which form large outputs are to be kept, and the answer to it (CONTEXT.md 3.4)."""
+"""The question in which form large outputs are to be kept, and the answer to it."""
 
 from __future__ import annotations
 

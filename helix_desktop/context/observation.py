@@ -1,4 +1,4 @@
-"""Observations: dense dated facts that take the place of raw history (CONTEXT.md 3.5)."""
+"""Observations: dense dated facts that take the place of raw history."""
 
 from __future__ import annotations
 

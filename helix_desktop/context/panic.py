@@ -1,4 +1,4 @@
-"""Panic: the last rung of the ladder that makes a request fit, without a model (CONTEXT.md 3.6)."""
+"""Panic: the last rung of the ladder that makes a request fit, without a model."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from helix_desktop.ui.cache_browser.columns import COLUMNS
 from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
 from helix_desktop.ui.elements import Now, Start, wall_clock
 
-PAGE_ROWS = 128  # rows per fetch (PLATFORM.md section 2)
+PAGE_ROWS = 128  # rows per fetch
 KEPT_ROWS = 64 * PAGE_ROWS
 _WANTED_PAGES = 4  # newest wishes that are kept while others are fetched: older ones were scrolled past
 _FETCHES = 2  # at once

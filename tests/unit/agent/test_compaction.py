@@ -1,4 +1,4 @@
-"""Handovers in three phases beside a conversation that goes on (CONTEXT.md 3.3)."""
+"""Handovers in three phases beside a conversation that goes on."""
 
 from __future__ import annotations
 

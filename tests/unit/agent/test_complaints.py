@@ -1,4 +1,4 @@
-"""What people complain of elsewhere, each as a test that it does not happen here (CONTEXT.md section 5).
+"""What people complain of elsewhere, each as a test that it does not happen here.
 
 What the window alone can show stands in the tests of the context under the same name.
 """

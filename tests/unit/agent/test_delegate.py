@@ -1,4 +1,4 @@
-"""The tool `delegate`: tasks that the agent gives out, and their sessions (CONTEXT.md 3.7)."""
+"""The tool `delegate`: tasks that the agent gives out, and their sessions."""
 
 from __future__ import annotations
 

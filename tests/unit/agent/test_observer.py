@@ -1,4 +1,4 @@
-"""Observations and reflections beside a conversation that goes on (CONTEXT.md 3.5)."""
+"""Observations and reflections beside a conversation that goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observing while other things happen: messages, handovers, undo, a stop, a restart (CONTEXT.md 3.5)."""
+"""Observing while other things happen: messages, handovers, undo, a stop, a restart."""
 
 from __future__ import annotations
 

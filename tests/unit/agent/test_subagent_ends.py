@@ -1,4 +1,4 @@
-"""However a subagent ends, its log is closed, its parent is told, and nothing runs on (CONTEXT.md 3.7)."""
+"""However a subagent ends, its log is closed, its parent is told, and nothing runs on."""
 
 from __future__ import annotations
 

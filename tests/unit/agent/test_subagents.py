@@ -1,4 +1,4 @@
-"""Subagents: sessions of their own, side by side; only the result reaches the parent (CONTEXT.md 3.7)."""
+"""Subagents: sessions of their own, side by side; only the result reaches the parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people complain of elsewhere, each as a test that it does not happen here (CONTEXT.md section 5).
+"""What people complain of elsewhere, each as a test that it does not happen here.
 
 What needs an agent at work stands in its own tests under the same name.
 """

@@ -1,4 +1,4 @@
-"""Where a handover may end (CONTEXT.md 3.3)."""
+"""Where a handover may end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When old steps become a note, which ones, and when notes become a shorter one (CONTEXT.md 3.2)."""
+"""When old steps become a note, which ones, and when notes become a shorter one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The invariants of the context, each over random histories (CONTEXT.md section 2).
+"""The invariants of the context, each over random histories.
 
 Isolation (7) is tested with the workspaces and the store, the user who is never blocked (8) with the agent.
 """

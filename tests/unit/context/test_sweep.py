@@ -1,4 +1,4 @@
-"""When old outputs become markers (CONTEXT.md 3.1)."""
+"""When old outputs become markers."""
 
 from __future__ import annotations
 
