@@ -23,6 +23,7 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app import finding, keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.exit_codes import FAILED, TERMINATED
 from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
@@ -45,7 +46,6 @@ from helix_desktop.context.event_summary import (
 from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord
 
-FAILED, TERMINATED = 1, 143  # exit codes
 _SERVERS_S = 30.0  # MCP servers get so long before a turn begins without them
 _Work = Callable[[Desk, Room], Coroutine[Any, Any, int]]
 
