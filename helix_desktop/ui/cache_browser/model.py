@@ -20,7 +20,8 @@ from PySide6.QtCore import (
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.cache_browser.columns import COLUMNS
 from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
-from helix_desktop.ui.elements import Now, Start, wall_clock
+from helix_desktop.ui.intents import Start
+from helix_desktop.ui.times import Now, wall_clock
 
 PAGE_ROWS = 128  # rows per fetch
 KEPT_ROWS = 64 * PAGE_ROWS

@@ -6,15 +6,9 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.chat.dividers import swept_words
-from helix_desktop.ui.elements import (
-    Card,
-    Line,
-    Pill,
-    Role,
-    Words,
-    when_text,
-)
+from helix_desktop.ui.elements import Card, Line, Role, Words
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.timeline.flow import FlowBox
 from helix_desktop.ui.timeline.rows import (
     FailureCard,
@@ -24,6 +18,7 @@ from helix_desktop.ui.timeline.rows import (
     SweepCard,
     title_of,
 )
+from helix_desktop.ui.times import when_text
 from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, retint
 
 _SHOWN_DIGESTS = 24

@@ -6,8 +6,10 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.context.event_rewrite import FoldKind
 from helix_desktop.ui.cache_browser.content_card import ContentCard
-from helix_desktop.ui.elements import Card, Line, Pill, Role, Words, scaled
+from helix_desktop.ui.elements import Card, Line, Role, Words
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.fonts import scaled
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, moment, undo_button
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.timeline.flow import FlowBox
