@@ -29,9 +29,10 @@ from helix_desktop.context.extraction import OPENING as EXTRACT
 from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Arrival, ModelInfo, Request
 from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat
 from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.tools.toolbox import Toolbox
@@ -206,7 +207,7 @@ async def loop_rig(
 class Noted:
     """A model that notes in the rig where the log stood: by its arrival a rewrite may have come after it."""
 
-    def __init__(self, model: OpenAIChat, rig: LoopRig) -> None:
+    def __init__(self, model: StreamedModel, rig: LoopRig) -> None:
         self.info = model.info
         self._model, self._rig = model, rig
 
@@ -226,7 +227,7 @@ def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> Noted:
 
     info = ModelInfo("local", "small", WINDOW, RESERVE)
     retries = Retries(sleep=nap, chance=lambda: 0.0)
-    return Noted(OpenAIChat(info, base_url, key, http=http, retries=retries), rig)
+    return Noted(model_behind("openai-chat", info, base_url, key, http=http, retries=retries), rig)
 
 
 @cache
@@ -240,7 +241,12 @@ def _room(root: Path, store: LevelStore, policy: Policy) -> Room:
     tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
     parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts(), AlwaysAnswers("once"))
-    return Room("w", parts, policy, OpenAIChat(ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()))
+    return Room(
+        "w",
+        parts,
+        policy,
+        model_behind("openai-chat", ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()),
+    )
 
 
 def lint_wire(messages: Messages) -> list[str]:
