@@ -34,6 +34,16 @@ class Item(msgspec.Struct, frozen=True):
     saving: int = 0
     words: int = 0
 
+    @property
+    def after(self) -> int:
+        """The event before it: as a stretch it is one event long."""
+        return self.seq - 1
+
+    @property
+    def upto(self) -> int:
+        """The event itself."""
+        return self.seq
+
 
 class Cover(msgspec.Struct, frozen=True):
     """A rewrite that stands for the events behind `after`, up to and with `upto`; `seq` is its own event."""
@@ -58,6 +68,11 @@ class Block(msgspec.Struct, frozen=True):
     def event(self) -> HandoverMade | ObservationsMade | FoldMade:
         """The event behind `seq`."""
         return self.covers[0].event
+
+    @property
+    def after(self) -> int:
+        """The event before the first one it covers."""
+        return self.covers[0].after
 
     @property
     def upto(self) -> int:

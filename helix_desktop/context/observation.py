@@ -62,7 +62,7 @@ def _stretch(transcript: Transcript, raw: list[Item | Block], least: int) -> Str
     old = _before_previous_turn(transcript, raw)
     if not old:
         return None
-    after, upto = _edge(old[0]), _end(old[-1])
+    after, upto = old[0].after, old[-1].upto
     if len(transcript.between(after, upto)) < least:
         return None
     return Stretch(after, upto, sum(transcript.shown_tokens(one) for one in old))
@@ -132,7 +132,7 @@ def _unobserved(transcript: Transcript, floor: int) -> list[Item | Block]:
     covers = (one.upto for one in transcript.covers if not isinstance(one.event, FoldMade))
     floor = max(floor, *covers, 0)
     live = (one for one in transcript.live() if not isinstance(one, PinnedCopy))
-    return [one for one in live if _edge(one) >= floor]
+    return [one for one in live if one.after >= floor]
 
 
 def _taken_back(transcript: Transcript) -> int:
@@ -159,16 +159,8 @@ def _before_previous_turn(transcript: Transcript, raw: Sequence[Item | Block]) -
 def _turn_of(transcript: Transcript, entry: Item | Block) -> int:
     if isinstance(entry, Item):
         return entry.turn
-    covered = transcript.between(_edge(entry), entry.upto)
+    covered = transcript.between(entry.after, entry.upto)
     return covered[-1].turn if covered else 0
-
-
-def _edge(entry: Item | Block) -> int:
-    return entry.covers[0].after if isinstance(entry, Block) else entry.seq - 1
-
-
-def _end(entry: Item | Block) -> int:
-    return entry.upto if isinstance(entry, Block) else entry.seq
 
 
 def render(made: Sequence[ObservationsMade], transcript: Transcript) -> str:

@@ -24,7 +24,7 @@ def truncations(transcript: Transcript) -> list[Fold]:
         if position in stay:
             found.append([])
             continue
-        if found[-1] and parted(_end(found[-1][-1]), _end(entry), edges):
+        if found[-1] and parted(found[-1][-1].upto, entry.upto, edges):
             found.append([])
         found[-1].append(entry)
     stretches = [_left_out(transcript, entries) for entries in found if entries]
@@ -40,12 +40,7 @@ def _staying(live: list[Item | Block]) -> set[int]:
 
 def _left_out(transcript: Transcript, entries: list[Item | Block]) -> Fold:
     first, last = entries[0], entries[-1]
-    after = first.covers[0].after if isinstance(first, Block) else first.seq - 1
-    return Fold(after, _end(last), sum(map(transcript.shown_tokens, entries)) - _NOTE, "truncate")
-
-
-def _end(entry: Item | Block) -> int:
-    return entry.upto if isinstance(entry, Block) else entry.seq
+    return Fold(first.after, last.upto, sum(map(transcript.shown_tokens, entries)) - _NOTE, "truncate")
 
 
 _NOTE = 70  # tokens of the note that stands for what was left out
