@@ -18,11 +18,11 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
+from helix_desktop.agent.update import TurnChanged, Update
 from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import Event, ToolAnswered
+from helix_desktop.context.event import ToolAnswered
 from helix_desktop.context.event_rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.extraction import OPENING as EXTRACT
@@ -38,6 +38,7 @@ from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.tools.toolbox import Toolbox
 from tests.support.agent_rig import Rules
 from tests.support.chat_server import ChatServer, Received, Reply, Script
+from tests.support.talking import Talking
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
@@ -88,7 +89,7 @@ class Sent:
 
 
 @dataclass
-class LoopRig:
+class LoopRig(Talking):
     """A room at work, its server, and everything that went over the wire."""
 
     server: ChatServer
@@ -101,26 +102,6 @@ class LoopRig:
     summaries: list[Sent] = field(default_factory=list)
     asides: list[Sent] = field(default_factory=list)
     made_at: int = 0  # how long the log was when the newest chat request was made
-    _talk: Conversation | None = None
-
-    @property
-    def talk(self) -> Conversation:
-        """The conversation."""
-        assert self._talk is not None
-        return self._talk
-
-    async def begin(self) -> Conversation:
-        """Begin the conversation."""
-        self._talk = await self.room.begin()
-        return self._talk
-
-    def events(self, kind: type[Event]) -> list[Any]:
-        """The facts of one kind, in order."""
-        return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
-
-    def retries(self) -> list[ArrivalVoided]:
-        """The calls that were made again."""
-        return [one for one in self.updates if isinstance(one, ArrivalVoided)]
 
     async def rest_or(self, until: asyncio.Event) -> None:
         """Wait until nothing runs and nothing waits to run, or until an event is set."""

@@ -104,6 +104,11 @@ def in_turn(*plays: Play) -> Script:
     return lambda _: left.pop(0) if left else said("Done.")
 
 
+def thinking_aloud(steps: int, words: int = 600) -> Script:
+    """So many steps of a model that thinks aloud, which no sweep can take."""
+    return in_turn(*(called(("say", {}), text=f"word{at} " * words, key=f"t{at}-") for at in range(steps)))
+
+
 def answers_of(request: Request) -> list[str]:
     """The texts of the tools' answers in a request, in order."""
     return [message.text for message in request.messages if message.role == "tool"]
