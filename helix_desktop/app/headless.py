@@ -129,16 +129,6 @@ def cache(given: argparse.Namespace) -> int:
     return in_room(given, lambda _, room: verbs[given.verb](given, room))
 
 
-async def _pages(room: Room) -> AsyncIterator[Any]:
-    cursor = ""
-    while True:
-        page = await room.store.page(cursor, 500)
-        yield page.entries
-        cursor = page.cursor
-        if not cursor:
-            return
-
-
 async def _show(given: argparse.Namespace, room: Room) -> int:
     digest = await room.resolve(given.sha)
     data = await room.store.get(digest)

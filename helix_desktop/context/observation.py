@@ -12,7 +12,7 @@ from helix_desktop.context.event import UserSpoke
 from helix_desktop.context.event_rewrite import FoldMade
 from helix_desktop.context.event_summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.context.handover import UNSUPPORTED
-from helix_desktop.context.layout import Block, Cover, Entry, Item, PinnedCopy
+from helix_desktop.context.layout import Block, Cover, Item, PinnedCopy
 from helix_desktop.context.ledger import LEGEND
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.record import day_of
@@ -184,9 +184,3 @@ def rendered(made: ObservationsMade, transcript: Transcript) -> str:
     lines += [f"e{item.seq} user: {item.event.text}" for item in quotes if isinstance(item.event, UserSpoke)]
     lines.append(f"{handle(made.index)} {made.index_entries} outputs covered here")
     return "\n".join(lines)
-
-
-def in_place(entries: Sequence[Entry]) -> list[ObservationsMade]:
-    """The observations that stand among these entries, oldest first."""
-    covers = (one for entry in entries if isinstance(entry, Block) for one in entry.covers)
-    return [one.event for one in covers if isinstance(one.event, ObservationsMade)]

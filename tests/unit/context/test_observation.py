@@ -428,7 +428,7 @@ def test_requests_tell_what_is_known() -> None:
     """The newest facts stand before a record; a refinement's record is the facts themselves."""
     maker = talked(4)
     place(maker, prepared(maker))
-    held = observation.in_place(maker.transcript.live())
+    held = list(maker.transcript.rewrites.in_place.values())
     assert len(held) == 1
     record = record_of(maker.transcript.items[-6:])
     text = whole(distil.observe_brief("Note.", record, held)).messages[1].text
