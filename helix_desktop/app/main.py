@@ -12,6 +12,7 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_openings import EarlyOpenings
+from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.targets import wish
 from helix_desktop.app.window import Frame, build_frame, name_application
@@ -19,7 +20,6 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import DataDirUnusable, InputUnusable
 
 _FRAME_MS = 200
-USAGE = 2  # exit code
 TRACE_FILE = "window.open"  # there while a window has the data directory, and after one was killed
 
 

@@ -8,9 +8,8 @@ import sys
 import qasync
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.context.errors import HelixError
-
-FAILED = 1  # exit code
 
 
 def refuse(app: QApplication, error: HelixError, code: int = FAILED) -> int:

@@ -11,11 +11,11 @@ import msgspec
 from helix_desktop.agent.ports import Store
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.app.voice import Telling, err, named, out
 from helix_desktop.context.damage import Checked, Mending
 from helix_desktop.store.remote.client import RemoteStore
 
-FAILED = 1
 _LEFT = (
     "helix-desktop: Not mended: this workspace is open in another running Helix Desktop. "
     "Close it there: it is mended when it is opened next."

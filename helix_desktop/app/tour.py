@@ -18,7 +18,9 @@ from helix_desktop.app.sights import Sights
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import AssistantSpoke, FoldMade, ObservationsPlaced, ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import ObservationsPlaced
 from helix_desktop.context.layout import Item
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window

@@ -489,7 +489,7 @@ def test_rows_come_change_and_go(view: ChatView) -> None:
     model.append(ToolRow("t", "c", "bash", "ls", "running"))
     model.replace("t", ToolRow("t", "c", "bash", "ls", "ok", "out"))
     assert _widget(view, "t").accessibleName().endswith("done")
-    model.remove_last()
+    model.remove("t")
     assert view.board.deck is not None
     assert set(view.board.deck.shown) == {"u"}
     QGuiApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
