@@ -9,9 +9,8 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,25 +42,12 @@ from helix_desktop.store.remote.opening import join, open_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.store.remote.wire import HEAD_BYTES, Frame, FrameRefused, frame, read_head
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, spoke, summary
+from tests.support.store_owner import owner_process
 
 PORTS = ((Store, ""), (Keep, "keep."), (Forgetting, "forgetting."), (Health, "health."))
 AT_HOME = {"close", "keep", "forgetting", "health", "health.report", "health.told", "health.listen"}
 FOUND = {"page", "digests", "search", "search_handovers"}  # made on this side of the lists that cross
 CHECKOUT = Path(__file__).resolve().parents[3]
-OWNER = """
-import asyncio, sys
-from pathlib import Path
-from helix_desktop.store.remote.shared import SharedStore
-
-async def own():
-    store = await SharedStore.open(Path(sys.argv[1]), sys.argv[2])
-    store.reserve(lambda session: session == "open here")
-    print("open", flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-    await store.close()
-
-asyncio.run(own())
-"""
 COMER = """
 import asyncio, sys
 from pathlib import Path
@@ -88,23 +74,6 @@ async def come():
 
 asyncio.run(come())
 """
-
-
-@asynccontextmanager
-async def owner_process(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Another process that owns the store in `folder`."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", OWNER, str(folder), WORKSPACE,
-        cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        assert await process.stdout.readline() == b"open\n"
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
-        await process.communicate(b"")
 
 
 async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> None:
@@ -161,78 +130,6 @@ async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path)
             assert heard == sorted(heard)
         assert (await store.totals()).entries == 20
         await store.close()
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, None])
-async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -> None:
-    async with owner_process(tmp_path) as owner:
-        store = await open_store(tmp_path, WORKSPACE)
-        assert isinstance(store, RemoteStore)
-        await store.commit("s", [spoke(1)])
-        left = read_address(tmp_path)
-        if how:
-            owner.send_signal(how)
-            await owner.wait()
-        else:
-            await owner.communicate(b"")
-        assert await store.events("s") == [spoke(1)]
-        await store.commit("s", [spoke(2)])
-        assert left is not None
-        assert not left.path or not Path(left.path).parent.exists()
-        async with asyncio.timeout(60):
-            beside = await join(tmp_path, WORKSPACE)  # it serves others in its turn
-        assert beside.owner_pid == os.getpid()
-        assert await beside.events("s") == [spoke(1), spoke(2)]
-        await beside.close()
-        await store.close()
-    assert not (tmp_path / ADDRESS_FILE).exists()
-
-
-async def inherited(owner: SharedStore, folder: Path) -> SharedStore:
-    """The store of an owner in this process, once that has ended."""
-    await owner.close()
-    return await SharedStore.open(folder, WORKSPACE)
-
-
-@pytest.mark.parametrize("ended_after", [1, 7, 60, 150])
-async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_order(
-    tmp_path: Path, ended_after: int
-) -> None:
-    owner = await SharedStore.open(tmp_path, WORKSPACE)
-    store = await join(tmp_path, WORKSPACE)
-    store.follow(partial(inherited, owner, tmp_path))
-    enough = asyncio.Event()
-
-    async def say(seq: int) -> None:
-        await store.commit("s", [spoke(seq)])
-        if seq == ended_after:
-            enough.set()
-
-    async def end() -> None:
-        await enough.wait()
-        await owner.close()
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(end())
-        for seq in range(1, 601):  # some of them while others are asked for again
-            group.create_task(say(seq))
-            await asyncio.sleep(0.0005 if seq > ended_after else 0)
-    assert await store.events("s") == [spoke(seq) for seq in range(1, 601)]
-    await store.close()
-
-
-async def test_what_may_not_be_done_twice_is_told_and_the_next_request_goes_on(tmp_path: Path) -> None:
-    owner = await SharedStore.open(tmp_path, WORKSPACE)
-    store = await join(tmp_path, WORKSPACE)
-    store.follow(partial(inherited, owner, tmp_path))
-    await owner.close()
-    with pytest.raises(StoreClosed, match="does not answer any more"):
-        await store.keep.empty_trash()
-    assert (await store.totals()).entries == 0
-    assert (await store.keep.empty_trash()).digests == ()
-    await store.close()
-    with pytest.raises(StoreClosed, match="is closed"):
-        await store.totals()
 
 
 async def test_processes_that_come_and_go_all_get_in_and_lose_nothing(tmp_path: Path) -> None:
