@@ -113,9 +113,10 @@ class Tour:
         turns = conversation.session.transcript.turns
         began = time.monotonic()
         while conversation.running or conversation.session.transcript.turns == turns:
-            for ask in conversation.asks:
+            if conversation.asks:
                 await self._album.take("approval")
-                conversation.decide(ask.call_id, "always")
+                # The answer stands for the other questions of this step as well.
+                conversation.decide(conversation.asks[0].call_id, "always")
             if time.monotonic() - began > _LONGEST_TURN_S:
                 raise HelixError(
                     "A turn of the demo did not end.", text, "See the log in the data directory."
