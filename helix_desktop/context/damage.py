@@ -52,8 +52,8 @@ class Mending(msgspec.Struct, frozen=True):
 
     `copy` is the folder of the damaged files as they were found, `aside` that of rows set aside; both may be
     empty. `writes` counts writes that are known to have been made and are gone, `rows` those that cannot be
-    read, `vanished` contents of which not even the digest is known. `uncounted`: a file is gone of which
-    nobody knows what it held.
+    read, `vanished` contents of which not even the digest is known. `uncounted`: a file, or a
+    part of one, is gone of which nobody knows what it held.
     """
 
     at: int
@@ -107,7 +107,7 @@ class Mending(msgspec.Struct, frozen=True):
             said.append(f"Of {gone} nothing is left, not even the hash.")
         if self.uncounted:
             said.append(
-                "What the missing files held beyond that is lost, and nobody can say how much it was."
+                "What the missing parts held beyond that is lost, and nobody can say how much it was."
             )
         if self.rows:
             said.append(f"{count_text(self.rows, 'row')} could not be read.")

@@ -84,12 +84,42 @@ def _fragments(data: bytes) -> Iterator[_Fragment]:
             at = stop
 
 
+def _beginnings(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where the writes of a log begin, and where their blocks end; checksums are not looked at."""
+    for start in range(0, len(data), BLOCK):
+        at, end = start, min(start + BLOCK, len(data))
+        while end - at >= _HEAD:
+            length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
+            if not length and not kind:
+                break
+            if kind in (_FULL, _FIRST) and min(length, end - at - _HEAD) >= _BATCH_HEAD:
+                yield at, end
+            at += _HEAD + length
+
+
 def _sound_at(data: bytes, at: int, end: int) -> bool:
     """Whether a fragment begins here whose checksum matches."""
     if end - at < _HEAD or not _FULL <= data[at + 6] <= _LAST:
         return False
     stop = at + _HEAD + int.from_bytes(data[at + 4 : at + 6], "little")
     return stop <= end and masked_crc(data[at + 6 : stop]) == int.from_bytes(data[at : at + 4], "little")
+
+
+def find_hole(data: bytes, last: int) -> tuple[int, int]:
+    """How many changes are missing in a log whose first one follows `last` at the latest, and its last one.
+
+    Each write says the number of its first change. LevelDB passes over a stretch of zeros without a word: it
+    takes it for room that was not used. Damage that LevelDB notices by itself ends the look.
+    """
+    missing = 0
+    for at, end in _beginnings(data):
+        sequence = int.from_bytes(data[at + _HEAD : at + _HEAD + 8], "little")
+        if sequence > last + 1:
+            if not _sound_at(data, at, end):
+                break
+            missing += sequence - last - 1
+        last = sequence + int.from_bytes(data[at + _HEAD + 8 : at + _HEAD + _BATCH_HEAD], "little") - 1
+    return missing, last
 
 
 def read_batch(payload: bytes) -> Iterator[tuple[bytes, bytes | None, int]]:

@@ -12,10 +12,14 @@ from helix_desktop.store.wire import Malformed, Reader
 
 @dataclass(slots=True)
 class Manifest:
-    """The numbers of the files that make up a database; `sound` when all of the list could be read."""
+    """The numbers of the files that make up a database; `sound` when all of the list could be read.
+
+    `last`: the number of the last change that is known to come before the logs' next one, at the latest.
+    """
 
     tables: set[int] = field(default_factory=set)
     log: int = 0
+    last: int = 0
     sound: bool = True
 
     def missing(self, db: Path) -> list[str]:
@@ -72,6 +76,10 @@ def _set_log(found: Manifest, reader: Reader) -> None:
     found.log = reader.varint()
 
 
+def _set_last(found: Manifest, reader: Reader) -> None:
+    found.last = reader.varint()
+
+
 def _drop_table(found: Manifest, reader: Reader) -> None:
     reader.varint()
     found.tables.discard(reader.varint())
@@ -102,7 +110,7 @@ _STEPS: dict[int, Callable[[Manifest, Reader], None]] = {
     1: _pass_text,  # how keys are compared
     2: _set_log,
     3: _pass_number,  # next file
-    4: _pass_number,  # last sequence number
+    4: _set_last,
     5: _pass_pointer,  # where compaction goes on
     6: _drop_table,
     7: _add_table,

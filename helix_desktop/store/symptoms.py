@@ -6,17 +6,18 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import NamedTuple
 
+from helix_desktop.context.digest import count_text
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.layout import Clean
-from helix_desktop.store.log_file import read_batch, read_log
-from helix_desktop.store.manifest_file import read_current, read_newest
+from helix_desktop.store.log_file import find_hole, read_batch, read_log
+from helix_desktop.store.manifest_file import Manifest, read_current, read_newest
 from helix_desktop.store.salvage import is_sound
 
 
 class Symptoms(NamedTuple):
     """What is wrong, each as a sentence without its full stop; nothing for a database that looks whole.
 
-    `uncounted`: a file is gone of which nobody knows what it held.
+    `uncounted`: a file, or a part of one, is gone of which nobody knows what it held.
     """
 
     wrong: list[str]
@@ -26,7 +27,8 @@ class Symptoms(NamedTuple):
 def symptoms(db: Path, clean: Clean | None) -> Symptoms:
     """What can be seen from outside.
 
-    LevelDB itself misses a lost log. Its list names the log that it writes to, and `clean` names every file.
+    LevelDB itself misses a lost log, and a stretch of zeros in one. Its list names the log that it writes to,
+    `clean` names every file, and the changes in a log are numbered.
     """
     found = []
     if not (db / "CURRENT").exists():
@@ -37,7 +39,19 @@ def symptoms(db: Path, clean: Clean | None) -> Symptoms:
     counted = clean is not None and bool(clean.files) and current_of(db) == clean.current
     if counted and clean is not None:
         found += [_told(db / name, size) for name, size in clean.files.items() if _size(db / name) < size]
-    return Symptoms(list(dict.fromkeys(found)), bool(missing) and not counted)
+    holes = _holes(db, listed) if listed is not None and not found else []
+    return Symptoms(list(dict.fromkeys(found + holes)), bool(holes) or (bool(missing) and not counted))
+
+
+def _holes(db: Path, listed: Manifest) -> list[str]:
+    """The logs that LevelDB would read, and lack changes before or between those that they have."""
+    found, last = [], listed.last
+    for path in sorted(db.glob("*.log")):
+        if path.stem.isdigit() and int(path.stem) >= listed.log:
+            missing, last = find_hole(path.read_bytes(), last)
+            if missing:
+                found.append(f"{path.name} lacks {count_text(missing, 'change')} that it had")
+    return found
 
 
 def current_of(db: Path) -> str:

@@ -15,6 +15,7 @@ from helix_desktop.context.errors import ContentDamaged, StoreDamaged, StoreUnre
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys
 from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.log_file import BLOCK
 from tests.support.store_damage import files, flip_near, settle
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, spoke, summary
 
@@ -319,6 +320,37 @@ async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert ".log is missing" in store.health.report.notice.why
     assert "being mended" in caplog.text
     assert await store.events("s") == [spoke(seq) for seq in range(1, 6)]
+    await store.close()
+
+
+@pytest.mark.parametrize("ended_well", [True, False])
+async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: bool) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    (log,) = (tmp_path / "db").glob("*.log")
+    rnd, first = random.Random(1), 0
+    # LevelDB passes over zeros in silence when the next write begins with a block.
+    while not first or log.stat().st_size % BLOCK:
+        before = log.stat().st_size
+        await store.commit("s", contents=[content(rnd.randbytes(6000))])
+        first = log.stat().st_size
+        grown, room = first - before, BLOCK - first % BLOCK
+        if grown < room < 2 * grown:
+            await store.commit("s", contents=[content(rnd.randbytes(6000 + room - grown))])
+    lost = log.stat().st_size - first
+    for _ in range(3):
+        await store.commit("s", contents=[content(rnd.randbytes(6000))])
+    entries = (await store.totals()).entries
+    await store.close()
+    with log.open("r+b") as file:
+        file.seek(first)
+        file.write(bytes(lost))
+    if not ended_well:
+        (tmp_path / "clean").unlink()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    report = store.health.report
+    assert report is not None
+    assert "lacks" in report.notice.why
+    assert (report.vanished, report.entries, (await store.totals()).entries) == (1, entries - 1, entries - 1)
     await store.close()
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.store.crc32c import crc32c, masked_crc
-from helix_desktop.store.log_file import BLOCK, read_batch, read_log
+from helix_desktop.store.log_file import BLOCK, find_hole, read_batch, read_log
 from helix_desktop.store.manifest_file import read_current
 from helix_desktop.store.versions import read_versions
 from helix_desktop.store.wire import Malformed, Reader
@@ -51,6 +51,22 @@ def test_a_flipped_bit_of_a_log_costs_one_record(payloads: list[bytes], place: i
         assert len(sound) >= len(payloads) - 1
         rest = iter(payloads)
         assert all(one in rest for one in sound), "in order, and nothing that was not written"
+
+
+@given(st.data(), st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40_000)), min_size=2, max_size=8))
+def test_a_write_that_is_gone_from_a_log_is_counted(
+    data: st.DataObject, writes: list[tuple[int, int]]
+) -> None:
+    payloads, last = [], 41
+    for count, size in writes:
+        payloads.append((last + 1).to_bytes(8, "little") + count.to_bytes(4, "little") + bytes(size))
+        last += count
+    log = written(payloads)
+    assert find_hole(log, 41) == (0, last)
+    assert find_hole(log, 39) == (2, last)  # those that came before are gone as well
+    assert find_hole(log, 50) == (0, last)  # some of them are in a table already
+    gone = data.draw(st.integers(0, len(writes) - 2))
+    assert find_hole(written([*payloads[:gone], *payloads[gone + 1 :]]), 41) == (writes[gone][0], last)
 
 
 def written(payloads: list[bytes]) -> bytes:
