@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import random
 import tempfile
 import threading
@@ -332,6 +333,11 @@ HOSTILE: dict[str, list[tuple[str, bytes]]] = {
         FIRST,
         ("sessions/1/session.json", note(SessionNote("s", 0, summary("t")))),
     ],
+    "1 has an impossible time": [
+        FIRST,
+        ("sessions/1/session.json", note(SessionNote("s", 0, summary("s", 10**18)))),
+    ],
+    "event of its session 1 has": [FIRST, *session("s", 1, LINE.replace(b"%d" % (START + 1), b"-1"))],
     "is not understood (": [FIRST, ("end.json", b'{"entries": -1, "size": 0, "sessions": 0, "events": 0}')],
     "JSON": [("manifest.json", b"[" * 100_000)],
 }
@@ -340,6 +346,14 @@ HOSTILE: dict[str, list[tuple[str, bytes]]] = {
 @pytest.mark.parametrize("word", HOSTILE)
 async def test_hostile_members_are_refused_by_name(tmp_path: Path, word: str) -> None:
     await refused(write(tmp_path / "x.helix", *HOSTILE[word]), tmp_path, "" if word == "JSON" else word)
+
+
+@pytest.mark.parametrize("field", ["created", "last_used", "trashed"])
+@pytest.mark.parametrize("time", [-1, 253_370_764_800_000, 2**63, 2**70])
+async def test_times_that_no_calendar_knows_are_refused(tmp_path: Path, field: str, time: int) -> None:
+    about = ("contents/" + ONE + ".json", json.dumps({**RECORD, field: time}).encode())
+    end = ("end.json", note(End(1, 1, 0, 0)))
+    await refused(write(tmp_path / "x.helix", FIRST, about, LONE[1], end), tmp_path, "impossible record")
 
 
 async def test_a_session_that_names_what_is_not_there_is_refused(tmp_path: Path) -> None:
