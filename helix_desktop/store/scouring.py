@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class Due(msgspec.Struct, array_like=True, frozen=True):
-    """What a forgetting that is written still has to remove: damaged rows and copies of the store, by name."""
+    """What a written forgetting still has to remove: damaged rows and copies of the store, by name."""
 
     at: int
     damaged: tuple[str, ...] = ()
