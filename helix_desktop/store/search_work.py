@@ -95,8 +95,7 @@ class Work:
         except (sqlite3.Error, OSError) as error:
             self._renew(error)
         except (RowDamaged, StoreError) as error:
-            _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
-            self._drop()
+            self._give_up(error)
 
     def take(self, gathered: Sequence[Changes]) -> None:
         """Note what was written to the store, in order."""
@@ -159,9 +158,12 @@ class Work:
         except (sqlite3.Error, OSError, OverflowError) as error:
             self._renew(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, lists and searches must go on without
-            _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
-            self._drop()
+            self._give_up(error)
         return None
+
+    def _give_up(self, error: Exception) -> None:
+        _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
+        self._drop()
 
     def _begin(self) -> None:
         self._index = index = SearchDb(self._path, _identity(self._handle, self._codec))
@@ -183,6 +185,9 @@ class Work:
                 self._begin()
             except (sqlite3.Error, OSError) as again:
                 error = again
+            except (RowDamaged, StoreError) as unread:  # a full disk may close the store itself
+                self._give_up(unread)
+                return
             else:
                 return
         _log.warning("The search index is not used any more (%s): lists and searches scan.", error)
@@ -196,6 +201,8 @@ class Work:
             self._begin()
         except (sqlite3.Error, OSError) as error:
             self._renew(error)
+        except (RowDamaged, StoreError) as error:
+            self._give_up(error)
 
     def _drop(self) -> None:
         self._records = {}
