@@ -14,7 +14,8 @@ from helix_desktop.store.wire import Malformed, Reader
 class Manifest:
     """The numbers of the files that make up a database; `sound` when all of the list could be read.
 
-    `tables`: their sizes in bytes. `last`: the number of the last change that is known to come before the logs' next one, at the latest.
+    `tables`: their sizes in bytes by number. `last`: the number of the last change that is known to come
+    before the logs' next one, at the latest.
     """
 
     tables: dict[int, int] = field(default_factory=dict)

@@ -42,7 +42,8 @@ def symptoms(db: Path, clean: Clean | None) -> Symptoms:
     if counted and clean is not None:
         found += [_told(db / name, size) for name, size in clean.files.items() if _size(db / name) < size]
     holes = _holes(db, listed) if listed is not None and not found else []
-    return Symptoms(list(dict.fromkeys(found + holes)), bool(holes) or (bool(missing or short) and not counted))
+    unknown = bool(holes) or (bool(missing or short) and not counted)
+    return Symptoms(list(dict.fromkeys(found + holes)), unknown)
 
 
 def _holes(db: Path, listed: Manifest) -> list[str]:

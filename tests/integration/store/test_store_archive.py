@@ -9,6 +9,7 @@ import random
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,7 @@ from helix_desktop.store.archive.form import Manifest, SessionNote
 from helix_desktop.store.archive.reading import Stopped, check_archive
 from helix_desktop.store.archive.tape import TapeWriter
 from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.backstage import Stage
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import (
@@ -136,6 +138,33 @@ async def pair(tmp_path: Path) -> tuple[LevelStore, Path]:
     await store.commit("t", [answered(1, BODIES[3])], [content(BODIES[3]), content(b"loose")])
     await export_store(store, str(tmp_path / "a.helix"), "Name", START)
     return store, tmp_path / "a.helix"
+
+
+async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
+    pair: tuple[LevelStore, Path], tmp_path: Path
+) -> None:
+    second = await opened(tmp_path / "second", OTHER_WORKSPACE)
+    put, left = second.backstage.stage, [1]  # batches until the process ends
+
+    async def cut_off(stage: Stage, size: int) -> None:
+        if not left[0]:
+            raise StoreClosed("cut off")
+        left[0] -= 1
+        await put(stage, size)
+
+    try:
+        for batches in (1, 2):
+            left[0] = batches
+            second.backstage.stage = cut_off  # type: ignore[method-assign]  # the moment is what is tested
+            with suppress(StoreClosed):
+                await import_store(second, str(pair[1]))
+        second.backstage.stage = put  # type: ignore[method-assign]  # as it was
+        await import_store(second, str(pair[1]))
+        assert await second.sessions() == await pair[0].sessions()
+        assert await second.events("s") == await pair[0].events("s")
+    finally:
+        await second.close()
+        await pair[0].close()
 
 
 async def test_sessions_are_extended_left_or_put_apart(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
