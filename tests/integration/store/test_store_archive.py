@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import random
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -138,6 +140,21 @@ async def pair(tmp_path: Path) -> tuple[LevelStore, Path]:
     await store.commit("t", [answered(1, BODIES[3])], [content(BODIES[3]), content(b"loose")])
     await export_store(store, str(tmp_path / "a.helix"), "Name", START)
     return store, tmp_path / "a.helix"
+
+
+async def test_what_a_killed_export_left_goes_with_a_later_one(
+    pair: tuple[LevelStore, Path], tmp_path: Path
+) -> None:
+    place = tmp_path / "backups"
+    place.mkdir()
+    old, young, other = place / f".{'a' * 32}.part", place / f".{'b' * 32}.part", place / ".mine.part"
+    for one in (old, young, other):
+        one.write_bytes(b"half")
+    for one in (old, other):
+        os.utime(one, (1, time.time() - 25 * 3600))
+    await export_store(pair[0], str(place / "a.helix"), "Name", START)
+    assert names(place) == sorted([young.name, other.name, "a.helix"])
+    await pair[0].close()
 
 
 async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
