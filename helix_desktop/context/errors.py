@@ -4,6 +4,7 @@ HelixError
 ├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
 ├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
+├── WindowSilent                                            a window that has the data directory and hangs
 ├── RecordingUnusable                                       a recorded session that is to be replayed
 ├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
 ├── StoreError
@@ -53,6 +54,10 @@ class WorkspaceMissing(HelixError):
 
 class WorkspaceUntrusted(HelixError):
     """The person has not said that they trust a workspace's folder."""
+
+
+class WindowSilent(HelixError):
+    """The process that has the data directory's window does not answer."""
 
 
 class RecordingUnusable(HelixError):
