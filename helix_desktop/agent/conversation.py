@@ -27,6 +27,7 @@ from helix_desktop.agent.subagent import Nursery, Subagents
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.trust import Trust, TrustedTools, demand
+from helix_desktop.agent.update import ArrivalVoided
 from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.event import (
@@ -151,6 +152,11 @@ class Conversation(ByHand):
     def partial(self) -> str:
         """What has arrived of the answer under way."""
         return self._engine.partial
+
+    @property
+    def again(self) -> ArrivalVoided | None:
+        """That the model is about to be asked again, with the seconds left; None once it answers."""
+        return self._engine.again
 
     async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
         """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
