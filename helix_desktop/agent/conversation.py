@@ -162,9 +162,10 @@ class Conversation(ByHand):
         """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
 
         Nothing typed is dropped. Raises StoreError when the waiting message could not be kept,
-        WorkspaceUntrusted.
+        WorkspaceUntrusted, ModelUnchosen.
         """
         demand(self._parts.trusted)
+        self.demand_model()
         if self.running or self.session.transcript.queued:
             await self.session.record(MessageQueued(whole(text), tuple(attachments), steer))
             self.resume()
@@ -197,16 +198,17 @@ class Conversation(ByHand):
     def resume(self) -> None:
         """Send the first message that waits, unless a turn runs; after a stop they wait for this."""
         waiting = self.session.transcript.queued
-        if waiting and not self.running and self._parts.trusted():
+        if waiting and not self.running and not self.held and self._parts.trusted():
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
 
     async def go_on(self, text: str) -> None:
         """Begin a turn before what waits, unless one runs: to go on with one that was cut off.
 
-        Raises WorkspaceUntrusted.
+        Raises WorkspaceUntrusted, ModelUnchosen.
         """
         demand(self._parts.trusted)
+        self.demand_model()
         if not self.running:
             self._begin(text)
 

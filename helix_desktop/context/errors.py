@@ -19,6 +19,7 @@ HelixError
 │       └── KeyRefused
 ├── ToolError                                               told to the agent as the tool's answer
 │   └── SubagentFailed
+├── ModelUnchosen                                           another model than a session's would answer it
 ├── BudgetSpent                                             what a session may spend is spent
 └── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
 """
@@ -175,6 +176,17 @@ class SubagentFailed(ToolError):
     ) -> None:
         super().__init__(what, why, fix)
         self.session, self.delegated = session, delegated
+
+
+class ModelUnchosen(HelixError):
+    """The model of a session is not to be had, and the person has not said which one goes on."""
+
+    WHAT = "Nothing was sent: choose first which model goes on."
+
+    def __init__(self, label: str) -> None:
+        super().__init__(
+            self.WHAT, f"{label} answered in this session; another one would be sent all that was said."
+        )
 
 
 class BudgetSpent(HelixError):

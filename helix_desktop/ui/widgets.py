@@ -137,6 +137,10 @@ class WrappedLabel(QLabel):
         super().setText(broken)
         self.setAccessibleName(text if broken != text else "")
 
+    def clear(self) -> None:
+        """Show nothing."""
+        self.setText("")
+
 
 class PushButton(QPushButton):
     """A text button of one kind, with an optional tinted icon."""

@@ -15,6 +15,7 @@ from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp_banner import ConsentBanner
 from helix_desktop.ui.settings.mcp_presenter import McpPresenter
+from helix_desktop.ui.settings.model_banner import ModelBanner
 from helix_desktop.ui.settings.model_menu import model_menu
 from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.permissions import PermissionsPresenter
@@ -42,6 +43,9 @@ class SettingsPresenter(QObject):
         self._data = DataPresenter(self.dialog, shell, intents, desk)
         self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
+        self._answering = ModelBanner(
+            window, shell.work, intents, desk, self._offer_models, self._providers.use
+        )
         self._permissions = PermissionsPresenter(
             self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
         )
@@ -84,6 +88,13 @@ class SettingsPresenter(QObject):
         self.dialog.policy.changed.connect(self._change_policy)
         self._appearance.changed.connect(lambda theme: retint(self.dialog, theme))
         self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
+
+    def _offer_models(self) -> None:
+        """Offer models to a person who needs one: those that are set up, else the page that sets them up."""
+        if self._desk.settings.providers:
+            self._choose_model()
+        else:
+            self._open("providers")
 
     def _choose_model(self) -> None:
         """Offer the models behind the composer's button."""
