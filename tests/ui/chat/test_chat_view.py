@@ -216,6 +216,34 @@ def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: 
     assert view.selected_text().startswith("ask\n\nreply")
 
 
+def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> None:
+    view.board.model.reset([AssistantRow("a", "- [ ] open\n- [x] done\n- plain")])
+    view.select_all()
+    assert view.selected_text() == "- [ ] open\n- [x] done\n- plain"
+
+
+def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatView) -> None:
+    typed: list[str] = []
+    view.typed.connect(typed.append)
+    view.board.model.reset(_pairs(3))
+    view.setFocus()
+    QTest.keyClicks(view, "Hi ß!")
+    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(view, Qt.Key.Key_F, Qt.KeyboardModifier.AltModifier)
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Escape):
+        QTest.keyClick(view, key)
+    assert "".join(typed) == "Hiß!"
+
+
+def test_the_handle_of_the_scroll_bar_goes_where_nothing_can_be_scrolled(view: ChatView) -> None:
+    view.board.model.reset([UserRow("u", "short")])
+    assert not view.verticalScrollBar().isEnabled()
+    view.board.model.reset(_pairs(50))
+    assert view.verticalScrollBar().isEnabled()
+    view.board.model.reset([])
+    assert not view.verticalScrollBar().isEnabled()
+
+
 def test_copying_a_thousand_messages_takes_their_source(view: ChatView) -> None:
     view.board.model.reset(_pairs(500))
     view.select_all()

@@ -350,6 +350,22 @@ def test_every_word_has_the_chosen_font_whatever_was_built_first(
     appearance.deleteLater()
 
 
+def test_with_larger_words_panes_fold_away_sooner(qapp: QApplication, window: MainWindow) -> None:
+    appearance = style.Appearance(qapp, "light")
+    window.follow(appearance)
+    work(window)
+    window.resize(900, 600)
+    assert window.sidebar.isVisible()
+    appearance.set_text_px(20)
+    assert not window.sidebar.isVisible()
+    window.resize(1440, 600)
+    assert window.sidebar.isVisible()
+    window.resize(900, 600)
+    appearance.zoom(0)
+    assert window.sidebar.isVisible()
+    appearance.deleteLater()
+
+
 def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow) -> None:
     appearance = style.Appearance(qapp, "light")
     window.follow(appearance)
