@@ -137,6 +137,10 @@ class Ahead(QWidget):
         offer = Offer("Send this", text, lambda: self.taken.emit(text))
         self._show([(f"Next in the sample: {text}", offer)] if text else [])
 
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for lines that come later."""
+        self._theme = theme
+
     def _show(self, lines: Sequence[tuple[str, Offer | None]]) -> None:
         now = tuple((line, offer.words if offer else "") for line, offer in lines)
         self.setVisible(bool(lines))

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts
 from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.row_widget import RowWidget
 from helix_desktop.ui.chat.rows import (
     ApprovalRow,
@@ -24,7 +25,9 @@ from helix_desktop.ui.chat.rows import (
     UserRow,
 )
 from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.icons import icon
 from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.widgets import PushButton, retint
 
 DIGEST = "9f3a1c" + "0" * 58
 MARKDOWN = """Words **bold** and `code` at [site](https://example.org/x).
@@ -214,6 +217,16 @@ def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: 
     assert view.selected_text().strip() == "reply | x |\n\na\tb\n1\t2"
     QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert view.selected_text().startswith("ask\n\nreply")
+
+
+def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
+    page = ChatPage()
+    qtbot.addWidget(page)
+    retint(page, DARK)
+    page.ahead.show_proposal("Go on")
+    button = next(one for one in page.ahead.findChildren(PushButton) if one.text() == "Send this")
+    wanted = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
+    assert button.icon().pixmap(13, 13).toImage() == wanted
 
 
 def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> None:

@@ -51,6 +51,7 @@ async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scop
     source = entries(40)
     pane = await opened(qtbot, scope, source)
     head = pane.table.horizontalHeader()
+    pane.table.choose(5)
     sizes = sorted((row.size for row in source.rows_held), reverse=True)
 
     def first_size() -> int:
@@ -66,6 +67,9 @@ async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scop
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
     await until(lambda: first_size() == sizes[-1])
     assert "Size ↑" in titles(pane)
+    row = pane.model.entry(0)
+    assert row is not None
+    assert pane.table.current_digest() == row.digest, "whoever sorts wants to see what is first"
     pane.table.sort_requested.emit("target")
     await until(lambda: "Target ↑" in titles(pane))
 
