@@ -105,26 +105,9 @@ class Environment:
             stamp.unlink(missing_ok=True)
         say(f"installing from {self.locks[need]} (a few minutes the first time)")
         start = time.monotonic()
-        pip = (
-            str(self.python),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-input",
-        )
+        pip = pip_install(self.python)
         lock, binding = self._lock(need)
-        # Whole lock, only wheels, every hash checked: nothing is built and nothing unnamed comes in.
-        exact = (
-            "--require-hashes",
-            "--only-binary",
-            ":all:",
-            "--no-deps",
-            "-r",
-            str(lock),
-        )
-        if call(*pip, *exact):
+        if call(*pip, "-r", str(lock)):
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
         if binding is not None:
             leveldb.link(binding, self.root / self.place)
@@ -148,6 +131,16 @@ class Environment:
 def call(*command: str) -> int:
     """Run a command of the set-up, its output going to standard error, and give its exit code."""
     return subprocess.run(command, env=clean_environ(), stdout=sys.stderr, check=False).returncode
+
+
+def pip_install(python: Path) -> tuple[str, ...]:
+    """Give the quiet command of a Python that installs what a lock names, and nothing else.
+
+    Only wheels, every hash checked: nothing is built and nothing unnamed comes in.
+    """
+    quiet = ("--quiet", "--disable-pip-version-check", "--no-input")
+    exact = ("--require-hashes", "--only-binary", ":all:", "--no-deps")
+    return (str(python), "-m", "pip", "install", *quiet, *exact)
 
 
 def clean_environ() -> dict[str, str]:

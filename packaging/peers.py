@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from environment import SetupFailed, call, clean_environ, say
+from environment import SetupFailed, call, clean_environ, pip_install, say
 
 LOCK = Path("packaging", "requirements-peers.txt")
 NODE = Path("packaging", "peers")
@@ -64,21 +64,12 @@ class Peers:
             base = str(Path(sys.executable).resolve())
             if call(base, "-m", "venv", "--clear", str(self._place / "python")):
                 raise SetupFailed(f"could not create {self._place} (see above). Free some disk space.")
-        pip = (
-            str(self.python),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-input",
-        )
-        exact = ("--require-hashes", "--only-binary", ":all:", "--no-deps", "-r")
-        if not call(*pip, *exact, str(lock)):
+        pip = pip_install(self.python)
+        if not call(*pip, "-r", str(lock)):
             return True
         # One that has no wheel for this machine must not cost the others.
         say("not all peers can be installed; trying them one by one")
-        lacking = [name for name, one in self._pieces(lock) if _quietly(*pip, "--retries", "0", *exact, one)]
+        lacking = [name for name, one in self._pieces(lock) if _quietly(*pip, "--retries", "0", "-r", one)]
         say(f"without {', '.join(lacking)}: the tests that need them are skipped")
         return False
 

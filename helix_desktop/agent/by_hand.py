@@ -13,7 +13,8 @@ from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.errors import CompactionRefused, ModelUnchosen
-from helix_desktop.context.event import Form, Pinned, Redone, ToolAnswered, Undone, Unpinned
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event_rewrite import Form, Pinned, Redone, Undone, Unpinned
 from helix_desktop.context.rows import Row
 from helix_desktop.context.window import Window
 

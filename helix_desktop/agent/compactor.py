@@ -1,4 +1,4 @@
-"""The compactor: a handover in three phases, during which the person and the agent go on (CONTEXT.md 3.3)."""
+"""The compactor: a handover in three phases, during which the person and the agent go on."""
 
 from __future__ import annotations
 
@@ -19,15 +19,9 @@ from helix_desktop.context.cut import Cut
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.edited import markdown, read_edited
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import (
-    Event,
-    HandoverFailed,
-    HandoverMade,
-    Recorded,
-    Section,
-    SweepMade,
-    Trigger,
-)
+from helix_desktop.context.event import Event, Recorded
+from helix_desktop.context.event_rewrite import SweepMade
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, Section, Trigger
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, parse, render
 from helix_desktop.context.index import index_over

@@ -1,4 +1,4 @@
-"""The tool `delegate`: lets the agent give a task to a subagent (CONTEXT.md 3.7)."""
+"""The tool `delegate`: lets the agent give a task to a subagent."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.context.cut import Cut
-from helix_desktop.context.event import HandoverMade, Section
+from helix_desktop.context.event_summary import HandoverMade, Section
 
 
 class HandoverDraft(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Forms: the person shows an output in another form than it stands in the window (CONTEXT.md 3.4)."""
+"""Forms: the person shows an output in another form than it stands in the window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.update import IntakeMoved
 from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context.errors import FormRefused
-from helix_desktop.context.event import Form, FormChosen, ToolAnswered
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event_rewrite import Form, FormChosen
 from helix_desktop.context.extraction import Source
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item, PinnedCopy

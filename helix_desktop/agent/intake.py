@@ -134,11 +134,7 @@ class Intake:
         if not result.recalled:
             size = pictured if result.image else full
             content = Content(digest, result.content, call.name, answer.target, answer.first_line, size)
-        kept = [
-            Content(image.digest, data, call.name, answer.target, image.about, image.tokens)
-            for image, data in zip(beside, result.pictures, strict=True)
-        ]
-        return Taken(answer, content, text, full, tuple(kept))
+        return Taken(answer, content, text, full, _kept(answer, result, beside))
 
     def gated(self, taken: Taken, policy: Policy, window: int) -> bool:
         """Whether an output is too large to be shown whole without a choice."""
@@ -198,6 +194,14 @@ def _pictures(result: ToolResult) -> tuple[Image, ...]:
     if None in found:
         raise ValueError("a picture beside an output is no image")
     return tuple(image for image in found if image is not None)
+
+
+def _kept(answer: ToolAnswered, result: ToolResult, beside: Sequence[Image]) -> tuple[Content, ...]:
+    """The images beside a text as contents."""
+    return tuple(
+        Content(image.digest, data, answer.name, answer.target, image.about, image.tokens)
+        for image, data in zip(beside, result.pictures, strict=True)
+    )
 
 
 def _with_handles(result: ToolResult, beside: Sequence[Image]) -> ToolResult:

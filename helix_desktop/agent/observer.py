@@ -1,4 +1,4 @@
-"""The observer: distils old history out of band, in three phases like a handover's (CONTEXT.md 3.5)."""
+"""The observer: distils old history out of band, in three phases like a handover's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from helix_desktop.context import distil, observation, planner
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import Event, Observation, ObservationsFailed, ObservationsMade
+from helix_desktop.context.event import Event
+from helix_desktop.context.event_summary import Observation, ObservationsFailed, ObservationsMade
 from helix_desktop.context.handover import user_text_room
 from helix_desktop.context.index import index_over
 from helix_desktop.context.layout import Cover, Item

@@ -1,4 +1,4 @@
-"""The panic ladder: makes a request fit at once, rung by rung, without asking a model (CONTEXT.md 3.6)."""
+"""The panic ladder: makes a request fit at once, rung by rung, without asking a model."""
 
 from __future__ import annotations
 

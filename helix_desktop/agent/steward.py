@@ -28,7 +28,7 @@ from helix_desktop.context.errors import (
     RequestInvalid,
     RequestTooLarge,
 )
-from helix_desktop.context.event import Trigger
+from helix_desktop.context.event_summary import Trigger
 from helix_desktop.context.message import Request
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy

@@ -1,4 +1,4 @@
-"""Subagents: tasks done in sessions of their own, of which the parent sees the result (CONTEXT.md 3.7)."""
+"""Subagents: tasks done in sessions of their own, of which the parent sees the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summariser: asks the workspace's models for a text, the next one where one cannot (CONTEXT.md 3.3)."""
+"""The summariser: asks the workspace's models for a text, the next one where one cannot."""
 
 from __future__ import annotations
 

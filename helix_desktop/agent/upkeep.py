@@ -11,15 +11,9 @@ from helix_desktop.context import fold, note, observation, panic, planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import (
-    Event,
-    FoldMade,
-    ObservationsPlaced,
-    Placing,
-    Recorded,
-    SweepMade,
-    SweepReason,
-)
+from helix_desktop.context.event import Event, Recorded
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade, SweepReason
+from helix_desktop.context.event_summary import ObservationsPlaced, Placing
 from helix_desktop.context.fold import Fold
 from helix_desktop.context.index import HEAD, index_over
 from helix_desktop.context.layout import Item

@@ -11,7 +11,8 @@ import msgspec
 
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
-from helix_desktop.app.headless import FAILED, at_desk, in_room
+from helix_desktop.app.exit_codes import FAILED
+from helix_desktop.app.headless import at_desk, in_room
 from helix_desktop.app.voice import Telling, err, out
 from helix_desktop.context.archive import SUFFIX, Exported, exported_text, imported_text
 from helix_desktop.context.digest import size_text

@@ -6,15 +6,16 @@ import argparse
 import contextlib
 import io
 import logging
-import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import NoReturn
 
-from helix_desktop.app.find_grammar import add_find_verbs
-from helix_desktop.app.keep_grammar import add_keep_verbs
+from helix_desktop.app import values
+from helix_desktop.app.commands import command
+from helix_desktop.app.exit_codes import FAILED, INTERRUPTED, LOCKED, USAGE
+from helix_desktop.app.grammar import Commands, add_commands
 from helix_desktop.app.targets import OPEN, with_command
 from helix_desktop.context.errors import (
     ArchiveUnusable,
@@ -29,13 +30,8 @@ from helix_desktop.context.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
-from helix_desktop.context.tool import Mode
 
-USAGE, FAILED, LOCKED, INTERRUPTED = 2, 1, 3, 130  # exit codes
 SAMPLE_PYTHON = "sample-python"
-LEAST_WINDOW = 1_000  # tokens: less does not hold the tools' descriptions
-MOST_JOBS = 64
-HIGHEST_PORT = 65_535
 _GIVEN = (
     InputUnusable,
     DataDirUnusable,
@@ -72,265 +68,39 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(USAGE)
 
 
-def _folder(text: str) -> Path:
-    if not text.strip():  # Path("") is the current folder, which an unset variable of a script does not mean
-        raise argparse.ArgumentTypeError("no folder is named")
-    return Path(text)
-
-
-def _words(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("it says nothing")
-    return text
-
-
-def _tokens(text: str) -> int:
-    if not text.isdecimal() or int(text) < LEAST_WINDOW:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {LEAST_WINDOW} tokens")
-    return int(text)
-
-
-def _budget(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: 200000, for example")
-    return int(text)
-
-
-def _money(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = -1.0
-    if not 0 <= amount < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars: 2.50, for example")
-    return amount
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_JOBS}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
-    return int(text)
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to {HIGHEST_PORT}")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1")
-    return share
-
-
 def parser() -> argparse.ArgumentParser:
     """The grammar of the command line."""
     return _grammar()[0]
 
 
-def _grammar() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Parser]]:
+def _grammar() -> tuple[argparse.ArgumentParser, Commands]:
     """The grammar, and its commands."""
     common = _Parser(add_help=False)
     common.add_argument(
         "--data-dir",
-        type=_folder,
+        type=values.folder,
         default=argparse.SUPPRESS,
         metavar="DIR",
         help="where Helix Desktop keeps its data",
     )
-    root = _Parser(
+    root: argparse.ArgumentParser = _Parser(
         prog="helix-desktop",
         description="An agent's context, managed and in sight. Instead of a command, TARGET is an exported "
         "workspace (FILE.helix) or a link (helix:…), shown in the window.",
         parents=[common],
     )
     root.add_argument("--version", action=_Version, nargs=0, help="say which build this is")
-    root.add_argument("--workspace", type=_folder, metavar="PATH", help="open this folder in the window")
+    root.add_argument(
+        "--workspace", type=values.folder, metavar="PATH", help="open this folder in the window"
+    )
     root.add_argument("--demo", action="store_true", help="open the guided sample in the window")
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
     # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a person
     # may let it end in words of its own, and another data directory would bring another's trust along.
     opening = commands.add_parser(OPEN, prog="helix-desktop")
     opening.add_argument("target", metavar="TARGET")
-    _add_run(commands, common)
-    _add_cache(commands, common)
-    _add_timeline(commands, common)
-    _add_backup(commands, common)
-    _add_move(commands, common)
-    _add_replay(commands, common)
-    _add_mcp(commands, common)
-    terms = commands.add_parser("licences", parents=[common], help="what is shipped, and under which terms")
-    terms.add_argument("--texts", action="store_true", help="with the texts in full")
-    terms.add_argument("--json", action="store_true", help="one JSON document")
-    checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
-    checking.add_argument("--json", action="store_true", help="one JSON document")
-    checking.add_argument(
-        "--keyring", action="store_true", help="keep a made-up secret in the keychain, and remove it again"
-    )
-    checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
-    for name, text in (
-        ("demo", "run the guided demo without a display"),
-        ("screenshots", "picture every screen"),
-    ):
-        made = commands.add_parser(name, parents=[common], help=text)
-        made.add_argument("--out", type=_folder, required=True, metavar="DIR", help="where the pictures go")
+    add_commands(commands, common)
     return root, commands
-
-
-def _add_run(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    run = commands.add_parser(
-        "run",
-        parents=[common],
-        help="one turn, events as JSON lines with --json",
-        description="Run one turn. In a folder that nobody has trusted yet, by --trust or in the window, it "
-        f"is refused with exit code {USAGE}: what lies there could act on this computer.",
-    )
-    run.add_argument("--workspace", type=_folder, required=True, metavar="PATH", help="the project folder")
-    run.add_argument("--message", type=_words, required=True, metavar="TEXT", help="what to say to the agent")
-    run.add_argument("--model", default="", metavar="PROVIDER/NAME", help="the model that answers")
-    run.add_argument(
-        "--base-url", default="", metavar="URL", help="a server that speaks OpenAI Chat Completions"
-    )
-    run.add_argument("--window", type=_tokens, default=0, metavar="TOKENS", help="the model's window")
-    run.add_argument("--session", default="", metavar="ID", help="go on with this session, or `last`")
-    run.add_argument(
-        "--budget-tokens", type=_budget, metavar="N", help="tokens the session may spend; 0: any"
-    )
-    run.add_argument("--budget-usd", type=_money, metavar="X", help="US dollars it may spend; 0: any")
-    run.add_argument(
-        "--mode",
-        choices=get_args(Mode),
-        default="",
-        help="how freely the agent acts (default: the session's)",
-    )
-    run.add_argument("--trust", action="store_true", help="trust the folder from now on")
-    run.add_argument(
-        "--yes", action="store_true", help="approve what would be asked; else only rules and the mode do"
-    )
-    run.add_argument("--json", action="store_true", help="print every event as a JSON line")
-
-
-def _add_cache(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    cache = commands.add_parser("cache", help="the cached outputs of a workspace")
-    verbs = cache.add_subparsers(
-        dest="verb",
-        metavar="list|search|show|verify|repair|export|import|gc|trash|restore|forget",
-        required=True,
-    )
-
-    def add(name: str, text: str) -> argparse.ArgumentParser:
-        verb = verbs.add_parser(name, parents=[common], help=text)
-        verb.add_argument(
-            "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
-        )
-        verb.add_argument("--json", action="store_true", help="one JSON document")
-        return verb
-
-    for name, text in (
-        ("show", "write the exact bytes"),
-        ("verify", "compare with SHA-256"),
-        ("export", "write sessions and contents to one file"),
-        ("import", "add what a file holds; nothing is overwritten"),
-        ("repair", "check everything, and mend what is wrong"),
-    ):
-        verb = add(name, text)
-        helps = {"export": "a file that ends in .helix; the ending may be left out", "import": "such a file"}
-        if name in helps:
-            verb.add_argument("file", type=_folder, metavar="FILE", help=helps[name])
-        if name == "show":
-            verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
-        if name == "verify":
-            verb.add_argument("sha", metavar="SHA", nargs="?", default="", help="one entry; all without it")
-    add_find_verbs(add)
-    add_keep_verbs(add)
-
-
-def _add_timeline(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    timeline = commands.add_parser("timeline", parents=[common], help="handovers and sweeps of a workspace")
-    timeline.add_argument(
-        "--workspace", type=_folder, required=True, metavar="PATH", help="the project folder"
-    )
-    timeline.add_argument("--json", action="store_true", help="one JSON document")
-
-
-def _add_backup(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    backup = commands.add_parser("backup", parents=[common], help="write every workspace to a file")
-    backup.add_argument("folder", type=_folder, metavar="FOLDER", help="where the files go")
-    backup.add_argument("--workspace", type=_folder, metavar="PATH", help="this project folder alone")
-    backup.add_argument("--json", action="store_true", help="one JSON document")
-
-
-def _add_move(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    move = commands.add_parser("move-data", parents=[common], help="keep everything in another folder")
-    move.add_argument("folder", type=_folder, metavar="FOLDER", help="an empty folder, or a new one")
-    move.add_argument("--remove-old", action="store_true", help="remove the old copy at the end")
-    move.add_argument("--json", action="store_true", help="one JSON document")
-    move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
-
-
-def _add_mcp(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    mcp = commands.add_parser(
-        "mcp",
-        parents=[common],
-        help="serve a workspace's cache to other programs (Model Context Protocol)",
-        description="Serves recall_cached_content, search_cached_content and list_cached_content: over "
-        "standard input and output, or with --http to programs of this machine that hold the token. The "
-        "workspace can be open in the window meanwhile.",
-    )
-    mcp.add_argument("--workspace", type=_folder, required=True, metavar="PATH", help="the project folder")
-    mcp.add_argument("--http", action="store_true", help="over HTTP on the loopback address")
-    mcp.add_argument("--port", type=_port, default=0, metavar="N", help="with --http; by default a free one")
-
-
-def _add_replay(commands: argparse._SubParsersAction[_Parser], common: _Parser) -> None:
-    replay = commands.add_parser(
-        "replay",
-        parents=[common],
-        help="what a policy would have made of recorded sessions",
-        description="A recording is a file of JSON lines, plain or gzip, one message each: "
-        '{"role": "system|user|assistant|tool", "content": TEXT}, an assistant\'s with "tool_calls": '
-        '[{"id", "name", "arguments"}], a tool\'s with "tool_call_id" and "name".',
-    )
-    replay.add_argument(
-        "files", nargs="+", type=_folder, metavar="FILE", help="recordings, or folders of them"
-    )
-    replay.add_argument(
-        "--policy",
-        default="balanced",
-        metavar="NAME",
-        help="balanced, lean, classic, plain, off, or a TOML file",
-    )
-    replay.add_argument(
-        "--window", type=_tokens, default=128_000, metavar="TOKENS", help="the model's window"
-    )
-    replay.add_argument("--recalls", action="store_true", help="put in recalls that an agent would make")
-    replay.add_argument(
-        "--recall-rate",
-        type=_share,
-        default=None,
-        metavar="SHARE",
-        help="recalls besides those of files read again, as a share of the model calls",
-    )
-    replay.add_argument(
-        "--reach-every",
-        type=_count,
-        default=0,
-        metavar="N",
-        help="fetch all outputs at each Nth model call, not at the last alone",
-    )
-    replay.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes at work")
-    replay.add_argument("--json", action="store_true", help="one JSON document with the figures of each file")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -345,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise InputUnusable("An argument is no UTF-8 text.", fix="Give names and texts as UTF-8.")
         grammar, commands = _grammar()
         given = grammar.parse_args(with_command(words, commands.choices))
-        code = _command(given)(given)
+        code = command(given)(given)
         sys.stdout.flush()
     except HelixError as error:
         _say(str(error))
@@ -411,70 +181,3 @@ def _forget_output() -> None:
     """Let what is still buffered for standard output go nowhere, so that the exit is quiet."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _command(given: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
-    """The command's code, imported only when it runs: the window must not wait for the others."""
-    match given.command:
-        case "run" | "cache" | "timeline" | "backup":
-            return _on_workspaces(f"{given.command} {getattr(given, 'verb', '')}".rstrip())
-        case "replay" | "mcp":
-            return _beside_the_window(given.command)
-        case "move-data":
-            return _moved(given.window)
-        case "self-check" | "licences":
-            return _on_itself(given.command)
-        case "demo" | "screenshots":
-            return _pictured(given.command)
-    from helix_desktop.app.main import show_window
-
-    return show_window
-
-
-def _on_itself(command: str) -> Callable[[argparse.Namespace], int]:
-    if command == "licences":
-        from helix_desktop.app.licensing import licences
-
-        return licences
-    from helix_desktop.app.self_check import self_check
-
-    return self_check
-
-
-def _on_workspaces(command: str) -> Callable[[argparse.Namespace], int]:
-    from helix_desktop.app import carrying, headless
-
-    commands: dict[str, Callable[[argparse.Namespace], int]] = {
-        "run": headless.run_turn,
-        "timeline": headless.timeline,
-        "cache export": carrying.export,
-        "cache import": carrying.take_in,
-        "backup": carrying.backup,
-    }
-    return commands.get(command, headless.cache)
-
-
-def _beside_the_window(command: str) -> Callable[[argparse.Namespace], int]:
-    if command == "mcp":
-        from helix_desktop.app.cache_serving import serve_cache
-
-        return serve_cache
-    from helix_desktop.app.replaying import replay
-
-    return replay
-
-
-def _moved(in_window: bool) -> Callable[[argparse.Namespace], int]:
-    if in_window:
-        from helix_desktop.app.moving_window import move_in_window
-
-        return move_in_window
-    from helix_desktop.app.moving import move_data
-
-    return move_data
-
-
-def _pictured(command: str) -> Callable[[argparse.Namespace], int]:
-    from helix_desktop.app.guided import demo, screenshots
-
-    return demo if command == "demo" else screenshots

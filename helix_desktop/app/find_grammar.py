@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
-from helix_desktop.app.keep_grammar import Verb, size, time
+from helix_desktop.app import values
+from helix_desktop.app.keep_grammar import Verb
 from helix_desktop.context.content import SortColumn
-from helix_desktop.context.digest import is_prefix
 
 
 def add_find_verbs(add: Verb) -> None:
@@ -22,12 +22,12 @@ def add_find_verbs(add: Verb) -> None:
         help=f"{', '.join(get_args(SortColumn))}; the greatest first",
     )
     listed.add_argument("--reverse", action="store_true", help="the other way round")
-    listed.add_argument("--limit", type=_count, default=0, metavar="N", help="so many at most")
+    listed.add_argument("--limit", type=values.limit, default=0, metavar="N", help="so many at most")
     search = add("search", "entries and handovers that hold all words")
     search.add_argument("query", metavar="QUERY", help='words in any case; "quoted words" are a phrase')
     _add_filters(search)
     search.add_argument(
-        "--limit", type=_count, default=20, metavar="N", help="so many hits at most, by default 20"
+        "--limit", type=values.limit, default=20, metavar="N", help="so many hits at most, by default 20"
     )
 
 
@@ -35,25 +35,17 @@ def _add_filters(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--tool", default="", metavar="NAME", help="only outputs of this tool")
     verb.add_argument("--path", default="", metavar="TEXT", help="only what has this in its target")
     verb.add_argument("--from-session", default="", metavar="ID", help="only what this session stored first")
-    verb.add_argument("--prefix", type=_prefix, default=None, metavar="HEX", help="only hashes that begin so")
-    verb.add_argument("--min-size", type=size, default=0, metavar="SIZE", help="such as 100KB or 2MB")
-    verb.add_argument("--max-size", type=size, default=None, metavar="SIZE", help="such as 100KB or 2MB")
     verb.add_argument(
-        "--newer", type=time, default=None, metavar="TIME", help="stored in the last 12h, 7d, 4w"
+        "--prefix", type=values.prefix, default=None, metavar="HEX", help="only hashes that begin so"
     )
-    verb.add_argument("--older", type=time, default=None, metavar="TIME", help="stored before that")
+    verb.add_argument("--min-size", type=values.size, default=0, metavar="SIZE", help="such as 100KB or 2MB")
+    verb.add_argument(
+        "--max-size", type=values.size, default=None, metavar="SIZE", help="such as 100KB or 2MB"
+    )
+    verb.add_argument(
+        "--newer", type=values.time, default=None, metavar="TIME", help="stored in the last 12h, 7d, 4w"
+    )
+    verb.add_argument("--older", type=values.time, default=None, metavar="TIME", help="stored before that")
     verb.add_argument("--unused", action="store_true", help="only what was never recalled")
     verb.add_argument("--orphan", action="store_true", help="only what no event refers to")
     verb.add_argument("--pinned", action="store_true", help="only what is pinned")
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
-    return int(text)
-
-
-def _prefix(text: str) -> str:
-    if not is_prefix(text.lower()):
-        raise argparse.ArgumentTypeError(f"{text[:70]!r} is not 1 to 64 hex digits")
-    return text.lower()

@@ -23,27 +23,29 @@ from helix_desktop.agent.room import Room
 from helix_desktop.app import finding, keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.exit_codes import FAILED, TERMINATED
 from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
-from helix_desktop.context.event import (
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     FormChosen,
-    HandoverFailed,
-    HandoverMade,
-    ObservationsFailed,
-    ObservationsMade,
-    ObservationsPlaced,
     Pinned,
     Redone,
     SweepMade,
     Undone,
     Unpinned,
 )
+from helix_desktop.context.event_summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
 from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord
 
-FAILED, TERMINATED = 1, 143  # exit codes
 _SERVERS_S = 30.0  # MCP servers get so long before a turn begins without them
 _Work = Callable[[Desk, Room], Coroutine[Any, Any, int]]
 
@@ -133,16 +135,6 @@ def cache(given: argparse.Namespace) -> int:
     if given.verb in keeping.VERBS:
         return in_room(given, lambda desk, room: keeping.VERBS[given.verb](given, desk, room))
     return in_room(given, lambda _, room: verbs[given.verb](given, room))
-
-
-async def _pages(room: Room) -> AsyncIterator[Any]:
-    cursor = ""
-    while True:
-        page = await room.store.page(cursor, 500)
-        yield page.entries
-        cursor = page.cursor
-        if not cursor:
-            return
 
 
 async def _show(given: argparse.Namespace, room: Room) -> int:

@@ -12,14 +12,15 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_openings import EarlyOpenings
+from helix_desktop.app.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.targets import wish
 from helix_desktop.app.window import Frame, build_frame, name_application
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import DataDirUnusable, HelixError, InputUnusable, WindowSilent
+from helix_desktop.ui.on_screen import fit_screen
 
 _FRAME_MS = 200
-FAILED, USAGE, LOCKED = 1, 2, 3  # exit codes
 TRACE_FILE = "window.open"  # there while a window has the data directory, and after one was killed
 
 
@@ -55,6 +56,7 @@ def show_window(given: argparse.Namespace) -> int:
         except WindowSilent as error:
             return _refuse(app, error, data, LOCKED)
     frame = build_frame(app, LayoutFile(data.root / LAYOUT_FILE))
+    fit_screen(frame.window)  # it may be larger: its first size, or one kept from another screen
     _paint(frame)
     from helix_desktop.app.running import run
 

@@ -16,8 +16,6 @@ from helix_desktop.ui import fonts
 from helix_desktop.ui.dialogs import show_notice
 from helix_desktop.ui.style import Appearance
 
-LOCKED = 3  # exit code
-
 
 def refuse(app: QApplication, error: HelixError, layout: LayoutFile, code: int) -> int:
     """Show an error in the look that is kept in `layout`, and wait until it is read; the exit code."""

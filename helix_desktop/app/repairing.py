@@ -11,10 +11,9 @@ import msgspec
 from helix_desktop.agent.ports import Store
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
+from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.app.voice import Telling, err, out
 from helix_desktop.context.damage import Checked, Mending
-
-FAILED = 1
 
 
 async def tell_mended(store: Store) -> None:

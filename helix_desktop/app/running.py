@@ -16,12 +16,13 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.app.crash import close_logs, open_logs
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.early_openings import EarlyOpenings
+from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.front import Front, front_of
 from helix_desktop.app.garbage import MainThreadGarbage
 from helix_desktop.app.knocking import FileOpenings, bring_forward, fulfil
 from helix_desktop.app.models import DEMO_PAUSE_S
 from helix_desktop.app.moving_window import open_again
-from helix_desktop.app.refusal import LOCKED, refuse
+from helix_desktop.app.refusal import refuse
 from helix_desktop.app.screens import build_screens
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.window import Frame

@@ -18,7 +18,9 @@ from helix_desktop.app.sights import Sights
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.digest import digest_of, size_text
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import AssistantSpoke, FoldMade, ObservationsPlaced, ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import ObservationsPlaced
 from helix_desktop.context.layout import Item
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
@@ -111,9 +113,10 @@ class Tour:
         turns = conversation.session.transcript.turns
         began = time.monotonic()
         while conversation.running or conversation.session.transcript.turns == turns:
-            for ask in conversation.asks:
+            if conversation.asks:
                 await self._album.take("approval")
-                conversation.decide(ask.call_id, "always")
+                # The answer stands for the other questions of this step as well.
+                conversation.decide(conversation.asks[0].call_id, "always")
             if time.monotonic() - began > _LONGEST_TURN_S:
                 raise HelixError(
                     "A turn of the demo did not end.", text, "See the log in the data directory."

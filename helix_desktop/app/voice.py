@@ -13,16 +13,13 @@ from helix_desktop.context.event import (
     AssistantSpoke,
     BudgetNeared,
     Event,
-    FoldMade,
-    HandoverFailed,
-    HandoverMade,
-    ObservationsPlaced,
     Recorded,
     SubagentStarted,
-    SweepMade,
     ToolAnswered,
     TurnEnded,
 )
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, ObservationsPlaced
 from helix_desktop.context.spending import Budget, Spending
 
 _TELL_EVERY = 0.05  # share of some work after which it is told again how far it is

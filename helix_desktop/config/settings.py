@@ -77,11 +77,6 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         if not self.name or "/" in self.name or any(sign.isspace() for sign in self.name):
             raise ValueError(f"{self.name!r} is no provider's name: it needs one word without /")
 
-    @property
-    def key_variable(self) -> str:
-        """The environment variable that may hold its key."""
-        return key_variable(self.name)
-
     def entry(self, model: str) -> ModelEntry:
         """What is saved of a model; an entry without figures when nothing is."""
         return next((entry for entry in self.models if entry.name == model), ModelEntry(name=model))

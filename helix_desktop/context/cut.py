@@ -1,4 +1,4 @@
-"""Legal cut points: where a handover may end (CONTEXT.md 3.3)."""
+"""Legal cut points: where a handover may end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from itertools import accumulate
 
 import msgspec
 
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.transcript import Transcript
 
@@ -83,17 +84,9 @@ def _in_order(live: Sequence[Item | Block]) -> set[int]:
 
     What came back between observations does not: these stand together, before it.
     """
-    ends = list(accumulate(map(_end, live), max))
-    begins = list(accumulate(map(_begin, reversed(live)), min))[::-1]
+    ends = list(accumulate((one.upto for one in live), max))
+    begins = list(accumulate((one.after for one in reversed(live)), min))[::-1]
     return {position for position in range(1, len(live)) if ends[position - 1] <= begins[position]}
-
-
-def _begin(entry: Item | Block) -> int:
-    return entry.covers[0].after if isinstance(entry, Block) else entry.seq - 1
-
-
-def _end(entry: Item | Block) -> int:
-    return entry.upto if isinstance(entry, Block) else entry.seq
 
 
 def _at(
@@ -110,7 +103,7 @@ def _at(
         return None
     kept = live[newest].seq if inside else 0
     # A message kept back lies before what is covered; observations may reach behind what follows them.
-    upto = max(covered_already, *map(_end, live[:position]))
+    upto = max(covered_already, *(one.upto for one in live[:position]))
     return Cut(
         upto, kept, sum(_messages(live[n], transcript) for n in covered), sum(shown[n] for n in covered)
     )

@@ -52,7 +52,7 @@ def count_text(number: int, one: str, many: str = "") -> str:
 
 
 def handle(digest: str) -> str:
-    """The bare marker of a digest (CONTEXT.md 3.1); the tool's name is never prefixed."""
+    """The bare marker of a digest; the tool's name is never prefixed."""
     return f'[CACHED] recall_cached_content("{digest}")'
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import Observation, ObservationsMade, UserSpoke
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.event_summary import Observation, ObservationsMade
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import UNSUPPORTED, sourced
 from helix_desktop.context.layout import Item

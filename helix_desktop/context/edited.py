@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.event import SECTIONS, Section
+from helix_desktop.context.event_summary import SECTIONS, Section
 from helix_desktop.context.handover import bullet_of, bullets, heading_of, section_text, title_of
 
 _WHAT = "The edited handover cannot be read."

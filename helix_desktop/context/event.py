@@ -1,7 +1,4 @@
-"""Events: immutable facts of a session, in the past tense. Their field names are a stored format.
-
-Token counts are made once, when the event is recorded, and kept (CONTEXT.md 3.8).
-"""
+"""The events of a session's log: here those of the conversation itself, and all of them as one union."""
 
 from __future__ import annotations
 
@@ -9,32 +6,32 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.context.event_rewrite import (
+    FoldMade,
+    Form,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.context.event_summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+from helix_desktop.context.fact import Fact
 from helix_desktop.context.image import Image
 from helix_desktop.context.message import Ended, InLine, Stop, ToolCall, Usage
 from helix_desktop.context.tool import Decision, Delegated, Mode
 
-SECTIONS = (
-    "Project Background",
-    "Technical Details",
-    "Completed Work",
-    "Current Issues",
-    "TODO Items",
-    "User Preferences",
-)
-
 NEW_TITLE = "New session"
 
-SweepReason = Literal["batch", "cold", "fold", "observations", "handover", "no room", "by hand"]
-FoldKind = Literal["fold", "condense", "truncate"]
-Placing = Literal["at once", "level", "cold", "rewrite", "no room", "by hand"]
-Trigger = Literal["85 %", "by hand", "no room"]
-Form = Literal["full", "preview", "compact"]
 ModelRole = Literal["main", "fast", "long"]
 """Which of the workspace's models: the usual one, a quick and cheap one, the one with the largest window."""
-
-
-class Fact(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
-    """The root of all events."""
 
 
 class SessionStarted(Fact, frozen=True, tag="session-started"):
@@ -48,7 +45,7 @@ class SessionStarted(Fact, frozen=True, tag="session-started"):
     parent: str = ""
     parent_call: str = ""
     model: ModelRole = "main"
-    policy: dict[str, Any] = {}
+    policy: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class SessionRenamed(Fact, frozen=True, tag="session-renamed"):
@@ -218,39 +215,6 @@ class OutputHeld(Fact, frozen=True, tag="output-held"):
     answer: ToolAnswered
 
 
-class FormChosen(Fact, frozen=True, tag="form-chosen"):
-    """The person chose another shown form for the output recorded as `target`.
-
-    For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
-    went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars; `intake_note` says why it
-    was not done the usual way.
-    """
-
-    target: int
-    form: Form
-    text: str
-    tokens: int
-    asked: str = ""
-    intake_tokens: int = 0
-    intake_cached: int = 0
-    intake_ms: int = 0
-    intake_model: str = ""
-    intake_note: str = ""
-    intake_cost: float = 0.0
-
-
-class Pinned(Fact, frozen=True, tag="pinned"):
-    """The person pinned the output recorded as `target`: it stays in the window whole, on every path."""
-
-    target: int
-
-
-class Unpinned(Fact, frozen=True, tag="unpinned"):
-    """A pin was taken off."""
-
-    target: int
-
-
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
     """The agent's turn is over, and how; the three texts are for the person when it failed.
 
@@ -262,148 +226,6 @@ class TurnEnded(Fact, frozen=True, tag="turn-ended"):
     why: str = ""
     fix: str = ""
     cause: Literal["", "budget"] = ""
-
-
-class SweepMade(Fact, frozen=True, tag="sweep-made"):
-    """Old content became markers.
-
-    `masked` holds the seqs of ToolAnswered events (outputs), AssistantSpoke events (arguments) and UserSpoke
-    events (images).
-    """
-
-    masked: tuple[int, ...]
-    saved: int
-    reason: SweepReason
-
-
-class FoldMade(Fact, frozen=True, tag="fold-made"):
-    """Older steps became one note: every event behind `after`, up to and with `upto`.
-
-    `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
-    it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index.
-    """
-
-    after: int
-    upto: int
-    text: str
-    tokens: int
-    index: str
-    index_entries: int
-    steps: int
-    saved: int
-    how: FoldKind = "fold"
-
-
-class Observation(msgspec.Struct, frozen=True):
-    """A dated fact: milliseconds since 1970, 1 (vital) to 3 (minor), the text, the seqs it comes from."""
-
-    at: int
-    priority: int
-    text: str
-    sources: tuple[int, ...] = ()
-
-
-class ObservationsMade(Fact, frozen=True, tag="observations-made"):
-    """History behind `after`, up to and with `upto`, was distilled into observations; inert until placed.
-
-    `quoted` are the seqs of the user's messages that stay verbatim, `replaces` the seqs of the observations
-    that a reflection refines, `tokens` counts what will stand in the window.
-    """
-
-    after: int
-    upto: int
-    observations: tuple[Observation, ...]
-    quoted: tuple[int, ...]
-    ledger: str
-    index: str
-    index_entries: int
-    tokens: int
-    before: int
-    messages: int
-    model: str
-    reflection: bool = False
-    replaces: tuple[int, ...] = ()
-    fallback: str = ""
-    duration_ms: int = 0
-    demo: bool = False
-    calls: int = 1
-    spent: int = 0
-    prompt: str = ""
-    cost: float = 0.0
-
-
-class ObservationsPlaced(Fact, frozen=True, tag="observations-placed"):
-    """Prepared observations took the place of the history they cover."""
-
-    made: int
-    reason: Placing
-    saved: int
-
-
-class Bullet(msgspec.Struct, frozen=True):
-    """One sentence of a handover with the seqs of the events it comes from; none means unsupported."""
-
-    text: str
-    sources: tuple[int, ...] = ()
-
-
-class Section(msgspec.Struct, frozen=True):
-    """One of the six sections."""
-
-    title: str
-    bullets: tuple[Bullet, ...] = ()
-
-
-class HandoverMade(Fact, frozen=True, tag="handover-made"):
-    """Older messages were replaced by a summary.
-
-    Covers every event up to and with `upto` but the one user message `kept` (0: none), which stays.
-    `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
-    `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of what
-    the model was told, `fallback` says what had to be done other than ask the first model once; `edited`: the
-    person changed its text; `cost` is in US dollars.
-    """
-
-    upto: int
-    kept: int
-    sections: tuple[Section, ...]
-    ledger: str
-    index: str
-    index_entries: int
-    tokens: int
-    before: int
-    after: int
-    messages: int
-    model: str
-    trigger: Trigger
-    former: int = 0
-    fallback: str = ""
-    focus: str = ""
-    duration_ms: int = 0
-    demo: bool = False
-    edited: bool = False
-    calls: int = 1
-    spent: int = 0
-    prompt: str = ""
-    cost: float = 0.0
-
-
-class HandoverFailed(Fact, frozen=True, tag="handover-failed"):
-    """A handover was tried and not made; nothing changed but what it `spent`, in tokens, and its `cost`."""
-
-    what: str
-    why: str = ""
-    spent: int = 0
-    cost: float = 0.0
-
-
-class ObservationsFailed(Fact, frozen=True, tag="observations-failed"):
-    """Observations or a reflection were tried and not made; `spent` and `cost` are as of handovers."""
-
-    what: str
-    why: str = ""
-    spent: int = 0
-    cost: float = 0.0
 
 
 class BudgetSet(Fact, frozen=True, tag="budget-set"):
@@ -423,18 +245,6 @@ class BudgetNeared(Fact, frozen=True, tag="budget-neared"):
     cost: float
     most_tokens: int = 0
     most_cost: float = 0.0
-
-
-class Undone(Fact, frozen=True, tag="undone"):
-    """A rewrite no longer holds: a sweep, fold, handover, placing of observations, or choice of a form."""
-
-    target: int
-
-
-class Redone(Fact, frozen=True, tag="redone"):
-    """An undone rewrite holds again."""
-
-    target: int
 
 
 Event = (

@@ -1,7 +1,7 @@
 """A handover without a model: six sections taken from the ledger and the messages themselves.
 
-The last resort of the fallback chain (CONTEXT.md 3.3). Everything it says is quoted or counted, and each
-bullet names its sources.
+The last resort of the fallback chain. Everything it says is quoted or counted, and each bullet names its
+sources.
 """
 
 from __future__ import annotations
@@ -9,14 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from helix_desktop.context.event import (
-    SECTIONS,
-    AssistantSpoke,
-    Bullet,
-    HandoverMade,
-    Section,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, UserSpoke
+from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import Ledger, ledger_of
 from helix_desktop.context.target import kind_of

@@ -1,4 +1,4 @@
-"""Fold: old closed steps become one note, without a model and without loss (CONTEXT.md 3.2)."""
+"""Fold: old closed steps become one note, without a model and without loss."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.context.event import FoldKind, FoldMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldKind, FoldMade
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy, edges_of, parted
 from helix_desktop.context.policy import Policy
@@ -192,7 +193,7 @@ def _segments(transcript: Transcript, old: set[int], edges: Sequence[int]) -> li
         if not is_old and (isinstance(entry, Block) or entry.seq == newest or _inside(entry.seq, stay)):
             segments.append([])
             continue
-        if segments[-1] and parted(_end(segments[-1][-1]), _end(entry), edges):
+        if segments[-1] and parted(segments[-1][-1].upto, entry.upto, edges):
             segments.append([])
         if is_old or segments[-1]:
             segments[-1].append(entry)
@@ -206,15 +207,11 @@ def _inside(seq: int, stretches: Iterable[FoldMade]) -> bool:
     return any(one.after < seq <= one.upto for one in stretches)
 
 
-def _end(entry: Item | Block) -> int:
-    return entry.upto if isinstance(entry, Block) else entry.seq
-
-
 def _condensed(transcript: Transcript, policy: Policy, segment: list[Item | Block], window: int) -> Fold:
     first, last = segment[0], segment[-1]
     assert isinstance(first, Block)  # a segment begins and ends with a note
     assert isinstance(last, Block)
-    after, upto = first.covers[0].after, last.upto
+    after, upto = first.after, last.upto
     said = [min(one.tokens, policy.condense_message) for one in transcript.users_between(after, upto)]
     new = min(sum(said), policy.user_text_tokens) + condensed_tokens(policy, window) + policy.ledger_tokens
     return Fold(after, upto, sum(transcript.shown_tokens(one) for one in segment) - new, "condense")

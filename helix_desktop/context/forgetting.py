@@ -21,12 +21,12 @@ from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.event import (
     AssistantSpoke,
     Attachment,
-    FormChosen,
     OutputHeld,
     Recorded,
     ShortCall,
     ToolAnswered,
 )
+from helix_desktop.context.event_rewrite import FormChosen
 from helix_desktop.context.keeping import Reference
 from helix_desktop.context.message import ToolCall
 

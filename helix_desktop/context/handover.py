@@ -1,4 +1,4 @@
-"""Handover: the six-section summary that stands for older messages (CONTEXT.md 3.3)."""
+"""Handover: the six-section summary that stands for older messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Container, Iterable, Sequence
 
 from helix_desktop.context.digest import handle
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import SECTIONS, Bullet, HandoverMade, Section, UserSpoke
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import LEGEND

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.digest import size_text
-from helix_desktop.context.event import AssistantSpoke, Attachment, HandoverMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.layout import Item
 from helix_desktop.context.transcript import Transcript
 

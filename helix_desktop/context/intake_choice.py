@@ -1,4 +1,4 @@
-"""The question in which form large outputs are to be kept, and the answer to it (CONTEXT.md 3.4)."""
+"""The question in which form large outputs are to be kept, and the answer to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.event import Form
+from helix_desktop.context.event_rewrite import Form
 from helix_desktop.context.signs import revealed
 
 OPENING = "[How to keep large outputs]"

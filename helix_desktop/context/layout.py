@@ -11,14 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    ObservationsMade,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 
 _RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
 
@@ -38,6 +33,16 @@ class Item(msgspec.Struct, frozen=True):
     cumulative: int
     saving: int = 0
     words: int = 0
+
+    @property
+    def after(self) -> int:
+        """The event before it: as a stretch it is one event long."""
+        return self.seq - 1
+
+    @property
+    def upto(self) -> int:
+        """The event itself."""
+        return self.seq
 
 
 class Cover(msgspec.Struct, frozen=True):
@@ -63,6 +68,11 @@ class Block(msgspec.Struct, frozen=True):
     def event(self) -> HandoverMade | ObservationsMade | FoldMade:
         """The event behind `seq`."""
         return self.covers[0].event
+
+    @property
+    def after(self) -> int:
+        """The event before the first one it covers."""
+        return self.covers[0].after
 
     @property
     def upto(self) -> int:

@@ -1,4 +1,4 @@
-"""The artifact ledger: what a stretch of work touched, found without a model (CONTEXT.md 3.3)."""
+"""The artifact ledger: what a stretch of work touched, found without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observations: dense dated facts that take the place of raw history (CONTEXT.md 3.5)."""
+"""Observations: dense dated facts that take the place of raw history."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import msgspec
 
 from helix_desktop.context import cut as cuts
 from helix_desktop.context.digest import handle
-from helix_desktop.context.event import FoldMade, ObservationsMade, ObservationsPlaced, UserSpoke
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.context.handover import UNSUPPORTED
-from helix_desktop.context.layout import Block, Cover, Entry, Item, PinnedCopy
+from helix_desktop.context.layout import Block, Cover, Item, PinnedCopy
 from helix_desktop.context.ledger import LEGEND
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.record import day_of
@@ -60,7 +62,7 @@ def _stretch(transcript: Transcript, raw: list[Item | Block], least: int) -> Str
     old = _before_previous_turn(transcript, raw)
     if not old:
         return None
-    after, upto = _edge(old[0]), _end(old[-1])
+    after, upto = old[0].after, old[-1].upto
     if len(transcript.between(after, upto)) < least:
         return None
     return Stretch(after, upto, sum(transcript.shown_tokens(one) for one in old))
@@ -130,7 +132,7 @@ def _unobserved(transcript: Transcript, floor: int) -> list[Item | Block]:
     covers = (one.upto for one in transcript.covers if not isinstance(one.event, FoldMade))
     floor = max(floor, *covers, 0)
     live = (one for one in transcript.live() if not isinstance(one, PinnedCopy))
-    return [one for one in live if _edge(one) >= floor]
+    return [one for one in live if one.after >= floor]
 
 
 def _taken_back(transcript: Transcript) -> int:
@@ -157,16 +159,8 @@ def _before_previous_turn(transcript: Transcript, raw: Sequence[Item | Block]) -
 def _turn_of(transcript: Transcript, entry: Item | Block) -> int:
     if isinstance(entry, Item):
         return entry.turn
-    covered = transcript.between(_edge(entry), entry.upto)
+    covered = transcript.between(entry.after, entry.upto)
     return covered[-1].turn if covered else 0
-
-
-def _edge(entry: Item | Block) -> int:
-    return entry.covers[0].after if isinstance(entry, Block) else entry.seq - 1
-
-
-def _end(entry: Item | Block) -> int:
-    return entry.upto if isinstance(entry, Block) else entry.seq
 
 
 def render(made: Sequence[ObservationsMade], transcript: Transcript) -> str:
@@ -190,9 +184,3 @@ def rendered(made: ObservationsMade, transcript: Transcript) -> str:
     lines += [f"e{item.seq} user: {item.event.text}" for item in quotes if isinstance(item.event, UserSpoke)]
     lines.append(f"{handle(made.index)} {made.index_entries} outputs covered here")
     return "\n".join(lines)
-
-
-def in_place(entries: Sequence[Entry]) -> list[ObservationsMade]:
-    """The observations that stand among these entries, oldest first."""
-    covers = (one for entry in entries if isinstance(entry, Block) for one in entry.covers)
-    return [one.event for one in covers if isinstance(one.event, ObservationsMade)]

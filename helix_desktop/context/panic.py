@@ -1,9 +1,10 @@
-"""Panic: the last rung of the ladder that makes a request fit, without a model (CONTEXT.md 3.6)."""
+"""Panic: the last rung of the ladder that makes a request fit, without a model."""
 
 from __future__ import annotations
 
 from helix_desktop.context import cut as cuts
-from helix_desktop.context.event import HandoverMade, ObservationsMade, UserSpoke
+from helix_desktop.context.event import UserSpoke
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.fold import Fold
 from helix_desktop.context.layout import Block, Item, edges_of, parted
 from helix_desktop.context.transcript import Transcript
@@ -23,7 +24,7 @@ def truncations(transcript: Transcript) -> list[Fold]:
         if position in stay:
             found.append([])
             continue
-        if found[-1] and parted(_end(found[-1][-1]), _end(entry), edges):
+        if found[-1] and parted(found[-1][-1].upto, entry.upto, edges):
             found.append([])
         found[-1].append(entry)
     stretches = [_left_out(transcript, entries) for entries in found if entries]
@@ -39,12 +40,7 @@ def _staying(live: list[Item | Block]) -> set[int]:
 
 def _left_out(transcript: Transcript, entries: list[Item | Block]) -> Fold:
     first, last = entries[0], entries[-1]
-    after = first.covers[0].after if isinstance(first, Block) else first.seq - 1
-    return Fold(after, _end(last), sum(map(transcript.shown_tokens, entries)) - _NOTE, "truncate")
-
-
-def _end(entry: Item | Block) -> int:
-    return entry.upto if isinstance(entry, Block) else entry.seq
+    return Fold(first.after, last.upto, sum(map(transcript.shown_tokens, entries)) - _NOTE, "truncate")
 
 
 _NOTE = 70  # tokens of the note that stands for what was left out

@@ -60,7 +60,7 @@ def cold(transcript: Transcript, policy: Policy, model: str, now: int) -> bool:
 
 
 def handover_due(transcript: Transcript, policy: Policy, gauge: Gauge, now: int) -> Handover | None:
-    """The handover whose four conditions hold (CONTEXT.md 3.3), if any; `now` in milliseconds.
+    """The handover whose four conditions hold, if any; `now` in milliseconds.
 
     Pressure; none in progress (the caller's to know); the cooldown since the last one, doubled per failure;
     enough closed messages before the cut.

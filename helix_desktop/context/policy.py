@@ -1,6 +1,6 @@
 """The policy of a workspace: every number by which its window is managed.
 
-Defaults and profiles are those of CONTEXT.md 3.5, measured by replay.
+The numbers of the defaults and profiles were measured by replay.
 """
 
 from __future__ import annotations

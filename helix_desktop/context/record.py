@@ -8,14 +8,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    Observation,
-    ObservationsMade,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import Observation, ObservationsMade
 from helix_desktop.context.layout import Cover, Item
 
 FULL = 6_000  # characters shown of a message that stands in the window as it came

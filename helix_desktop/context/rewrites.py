@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from helix_desktop.context.event import (
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     FormChosen,
-    HandoverMade,
-    ObservationsMade,
-    ObservationsPlaced,
     Pinned,
     Redone,
     SweepMade,
     Undone,
     Unpinned,
 )
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
 
 Undoable = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | FormChosen
 Rewrite = Undoable | Pinned | Unpinned | Undone | Redone

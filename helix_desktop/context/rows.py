@@ -8,14 +8,9 @@ import msgspec
 
 from helix_desktop.context import handover as handovers
 from helix_desktop.context import observation
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    FormChosen,
-    HandoverMade,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, FormChosen
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.transcript import Transcript

@@ -1,4 +1,4 @@
-"""Shortening: large arguments of a tool call become markers, and its JSON stays JSON (CONTEXT.md 3.1)."""
+"""Shortening: large arguments of a tool call become markers, and its JSON stays JSON."""
 
 from __future__ import annotations
 

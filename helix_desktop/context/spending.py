@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    Event,
-    FormChosen,
+from helix_desktop.context.event import AssistantSpoke, Event, ToolAnswered
+from helix_desktop.context.event_rewrite import FormChosen
+from helix_desktop.context.event_summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
-    ToolAnswered,
 )
 from helix_desktop.context.message import ModelInfo, Usage
 

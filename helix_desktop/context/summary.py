@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.context.event import HandoverMade
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.handover import render
 from helix_desktop.context.message import Message, Request
 from helix_desktop.context.record import FULL, Line

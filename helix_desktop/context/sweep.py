@@ -1,4 +1,4 @@
-"""Sweep: which old content becomes markers, and when that pays (CONTEXT.md 3.1)."""
+"""Sweep: which old content becomes markers, and when that pays."""
 
 from __future__ import annotations
 

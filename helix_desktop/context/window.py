@@ -7,15 +7,9 @@ import msgspec
 from helix_desktop.context import handover as handovers
 from helix_desktop.context import observation
 from helix_desktop.context.digest import marker
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    FormChosen,
-    HandoverMade,
-    ObservationsMade,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, FormChosen
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.image import Image
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy

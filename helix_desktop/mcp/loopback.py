@@ -1,4 +1,4 @@
-"""Serves MCP over HTTP to programs of this machine that hold the token (PLATFORM.md 5 and 7).
+"""Serves MCP over HTTP to programs of this machine that hold the token.
 
 Three gates stand before a request: the socket listens on the loopback address alone, the token must be right,
 and Host and Origin must name this address, so that no web page can reach it by a name that it points here.

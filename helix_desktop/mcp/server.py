@@ -20,7 +20,7 @@ from helix_desktop.context.message import ToolCall, ToolSpec
 from helix_desktop.context.tool import ToolResult
 
 NAME = "builtin_context_cache"
-"""The name under which the server presents itself (CONTEXT.md 3.1)."""
+"""The name under which the server presents itself."""
 
 _TOLD = """\
 The cache of one Helix Desktop workspace: the outputs of an agent's tools, each under its SHA-256, byte for \

@@ -1,44 +1,19 @@
-"""Models behind Anthropic Messages: Anthropic's own, and compatible servers."""
+"""Anthropic Messages: Anthropic's own, and compatible servers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from http import HTTPStatus
 
 from helix_desktop.context.message import ModelInfo, Request
 from helix_desktop.providers.anthropic_answer import Assembly
 from helix_desktop.providers.anthropic_request import Thoughts, is_bound, written
-from helix_desktop.providers.dialect import new_call_id
-from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.retry import Retries
-from helix_desktop.providers.streaming import STALL_S, StreamedModel
+from helix_desktop.providers.dialect import REFUSES_FORM, NewId
 
 LEAST_ANSWER = 256
 """Tokens below which an answer is not worth asking for: the window is too full then."""
 
-_REFUSES_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 _NO_ROOM = re.compile(r"max_tokens\W+exceed context limit: (\d+) \+ (\d+) > (\d+)")
 _TOO_MANY = re.compile(r"max_tokens: (\d+) > (\d+)")
-
-
-class Anthropic(StreamedModel):
-    """A model behind Anthropic Messages; implements the agent's `Model`. `http` is closed by who made it."""
-
-    def __init__(
-        self,
-        info: ModelInfo,
-        base_url: str,
-        key: str = "",
-        *,
-        http: Http,
-        retries: Retries | None = None,
-        new_id: Callable[[], str] = new_call_id,
-        stall_s: float = STALL_S,
-    ) -> None:
-        endpoint = Endpoint(info.provider, base_url, key, http, "anthropic")
-        super().__init__(info, endpoint, MessagesDialect(info, new_id), retries, stall_s)
 
 
 class MessagesDialect:
@@ -50,7 +25,7 @@ class MessagesDialect:
 
     path = "/messages"
 
-    def __init__(self, info: ModelInfo, new_id: Callable[[], str]) -> None:
+    def __init__(self, info: ModelInfo, new_id: NewId) -> None:
         self.info, self.new_id = info, new_id
         self.most = info.output or info.reserve
         self.bound = False
@@ -95,7 +70,7 @@ class MessagesExchange:
 
     def adapt(self, status: int, words: str) -> bool:
         """Make room for the question, leave out thinking that is no longer valid, or breakpoints."""
-        if status not in _REFUSES_FORM:
+        if status not in REFUSES_FORM:
             return False
         return self._ask_for_less(words) or self._think_less(words) or self._mark_nothing(words)
 

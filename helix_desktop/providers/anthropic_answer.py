@@ -9,10 +9,10 @@ import msgspec
 
 from helix_desktop.context.errors import ModelOverflow
 from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
-from helix_desktop.providers.anthropic_request import DIALECT, JOINT, joined
+from helix_desktop.providers.anthropic_request import DIALECT
 from helix_desktop.providers.dialect import Piece
 from helix_desktop.providers.shortfall import empty_answer, nothing_sent, unnamed_call
-from helix_desktop.providers.wire import arguments_object
+from helix_desktop.providers.wire import JOINT, arguments_object, joined, object_in
 
 _STOPS: Mapping[str, Stop] = {
     "max_tokens": "length",
@@ -62,13 +62,13 @@ class Assembly:
         self.progress += kind not in _IDLE
         match kind:
             case "message_start":
-                self._count(_object(chunk, "message").get("usage"))
+                self._count(object_in(chunk, "message").get("usage"))
             case "content_block_start":
-                return self._begin(_index(chunk, len(self._blocks)), _object(chunk, "content_block"))
+                return self._begin(_index(chunk, len(self._blocks)), object_in(chunk, "content_block"))
             case "content_block_delta":
-                return self._add_delta(_index(chunk, len(self._blocks) - 1), _object(chunk, "delta"))
+                return self._add_delta(_index(chunk, len(self._blocks) - 1), object_in(chunk, "delta"))
             case "message_delta":
-                self._end(_object(chunk, "delta"))
+                self._end(object_in(chunk, "delta"))
                 self._count(chunk.get("usage"))
             case "message_stop":
                 self.done = True
@@ -146,7 +146,7 @@ class Assembly:
 
     def _end(self, delta: Mapping[str, Any]) -> None:
         self._stop = str(delta.get("stop_reason") or self._stop)
-        self._explained = str(_object(delta, "stop_details").get("explanation") or self._explained)
+        self._explained = str(object_in(delta, "stop_details").get("explanation") or self._explained)
 
     def _count(self, usage: Any) -> None:
         """Counts are cumulative: the newest of each holds."""
@@ -211,11 +211,6 @@ class _Block:
             return self.input
         began = self.came.get("input")
         return msgspec.json.encode(began).decode() if isinstance(began, dict) else "{}"
-
-
-def _object(chunk: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = chunk.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _index(chunk: Mapping[str, Any], other: int) -> int:

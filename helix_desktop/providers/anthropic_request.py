@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -13,13 +13,10 @@ import msgspec
 from helix_desktop.context.image import Image
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.providers.call_ids import CallIds
-from helix_desktop.providers.wire import arguments_object, encode
+from helix_desktop.providers.wire import arguments_object, encode, joined
 
 DIALECT = "anthropic"
 """Marks assistant messages that are kept in this dialect's own form."""
-
-JOINT = "\n\n"
-"""What stands between two blocks of text when they are read as one."""
 
 Block = dict[str, Any]
 
@@ -78,11 +75,6 @@ def is_bound(message: Message, info: ModelInfo) -> bool:
     """Whether a message came from a model that takes thinking back only behind an unchanged prefix."""
     kept = message.verbatim or {}
     return bool(_is_ours(kept, info) and kept.get("bound"))
-
-
-def joined(texts: Sequence[str]) -> str:
-    """Several blocks of text as one text."""
-    return JOINT.join(text for text in texts if text)
 
 
 class _History:

@@ -1,7 +1,7 @@
 """The offline demo model: it ships, needs no key and no network, and works by a script with the real tools.
 
 It is a pure function of the request. In the sample project it follows a script; anywhere else it looks around
-and says what it is. Handovers and observations it makes by extraction (see demo_handover).
+and says what it is. Handovers and observations it makes by extraction (see demo_points).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from helix_desktop.providers.demo_handover import Point, divided, points_of, read_facts, read_record
+from helix_desktop.providers.demo_points import points_of
+from helix_desktop.providers.demo_record import Point, divided, read_facts, read_record
 
 OBSERVE, REFINE = "[Write observations]", "[Refine observations]"
 _PRIORITIES = {

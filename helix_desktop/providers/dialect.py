@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any, Literal, Protocol
 
 from helix_desktop.context.message import Answer, ReasoningArrived, Request, TextArrived
 
 DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
+
+REFUSES_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+"""Statuses by which servers refuse what a request is made of, where another form of it may do."""
+
+NewId = Callable[[], str]
+"""Makes the id of a tool call whose server gave none."""
 
 Piece = TextArrived | ReasoningArrived
 """What a reader is shown while an answer arrives."""

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from helix_desktop.context.message import ModelInfo
-from helix_desktop.providers.anthropic import Anthropic
-from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.anthropic import MessagesDialect
+from helix_desktop.providers.dialect import Dialect, DialectName, NewId, new_call_id
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat
-from helix_desktop.providers.openai_responses import OpenAIResponses
+from helix_desktop.providers.openai_chat import ChatDialect
+from helix_desktop.providers.openai_responses import ResponsesDialect
+from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.streaming import STALL_S, StreamedModel
 
-_SPEAKERS: Mapping[DialectName, type[OpenAIChat] | type[OpenAIResponses] | type[Anthropic]] = {
-    "openai-chat": OpenAIChat,
-    "openai-responses": OpenAIResponses,
-    "anthropic": Anthropic,
+_DIALECTS: Mapping[DialectName, Callable[[ModelInfo, NewId], Dialect]] = {
+    "openai-chat": ChatDialect,
+    "openai-responses": ResponsesDialect,
+    "anthropic": MessagesDialect,
 }
 
 
 def model_behind(
-    dialect: DialectName, info: ModelInfo, base_url: str, key: str, *, http: Http
-) -> OpenAIChat | OpenAIResponses | Anthropic:
-    """A model behind a server that speaks this dialect. `http` is closed by who made it."""
-    return _SPEAKERS[dialect](info, base_url, key, http=http)
+    dialect: DialectName,
+    info: ModelInfo,
+    base_url: str,
+    key: str = "",
+    *,
+    http: Http,
+    retries: Retries | None = None,
+    new_id: NewId = new_call_id,
+    stall_s: float = STALL_S,
+) -> StreamedModel:
+    """A model behind a server that speaks this dialect.
+
+    `key` may be empty: local servers want none. `http` is closed by who made it.
+    """
+    endpoint = Endpoint(info.provider, base_url, key, http, dialect)
+    return StreamedModel(info, endpoint, _DIALECTS[dialect](info, new_id), retries, stall_s)

@@ -1,42 +1,18 @@
-"""Models behind OpenAI Responses: OpenAI's own, and compatible servers. Nothing is stored there."""
+"""OpenAI Responses: OpenAI's own, and compatible servers. Nothing is stored there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from http import HTTPStatus
 
 from helix_desktop.context.message import ModelInfo, Request
-from helix_desktop.providers.dialect import new_call_id
-from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import Http
+from helix_desktop.providers.dialect import REFUSES_FORM, NewId
 from helix_desktop.providers.openai_responses_answer import Assembly
 from helix_desktop.providers.openai_responses_request import has_reasoning, request_body
-from helix_desktop.providers.retry import Retries
-from helix_desktop.providers.streaming import STALL_S, StreamedModel
 
-_REFUSES_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY})
 _NOT_KNOWN = ("not supported", "unsupported")
 _INCLUDE = re.compile(r"\binclude\b")
 _ABOUT_REASONING = ("reasoning", "encrypted", "rs_")
-
-
-class OpenAIResponses(StreamedModel):
-    """A model behind OpenAI Responses; implements the agent's `Model`. `http` is closed by who made it."""
-
-    def __init__(
-        self,
-        info: ModelInfo,
-        base_url: str,
-        key: str = "",
-        *,
-        http: Http,
-        retries: Retries | None = None,
-        new_id: Callable[[], str] = new_call_id,
-        stall_s: float = STALL_S,
-    ) -> None:
-        endpoint = Endpoint(info.provider, base_url, key, http, "openai-responses")
-        super().__init__(info, endpoint, ResponsesDialect(info, new_id), retries, stall_s)
 
 
 class ResponsesDialect:
@@ -44,7 +20,7 @@ class ResponsesDialect:
 
     path = "/responses"
 
-    def __init__(self, info: ModelInfo, new_id: Callable[[], str]) -> None:
+    def __init__(self, info: ModelInfo, new_id: NewId) -> None:
         self.info, self.new_id = info, new_id
         self.includes = True
 
@@ -74,7 +50,7 @@ class ResponsesExchange:
     def adapt(self, status: int, words: str) -> bool:
         """Keep back reasoning that is refused, or do not ask for it where the model has none."""
         low = words.lower()
-        if status not in _REFUSES_FORM:
+        if status not in REFUSES_FORM | {HTTPStatus.NOT_FOUND}:
             return False
         about_reasoning = any(word in low for word in _ABOUT_REASONING)
         unknown = about_reasoning and any(word in low for word in _NOT_KNOWN)

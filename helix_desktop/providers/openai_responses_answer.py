@@ -9,9 +9,10 @@ import msgspec
 
 from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
 from helix_desktop.providers.dialect import Piece
-from helix_desktop.providers.openai_responses_request import DIALECT, JOINT, text_of
+from helix_desktop.providers.openai_responses_request import DIALECT, text_of
 from helix_desktop.providers.shortfall import empty_answer, nothing_sent, unnamed_call
 from helix_desktop.providers.streaming import error_sent
+from helix_desktop.providers.wire import JOINT, object_in
 
 _IDLE = frozenset({"keepalive", "ping", "response.created", "response.in_progress", "response.queued"})
 """Events that carry nothing of an answer."""
@@ -51,11 +52,11 @@ class Assembly:
         kind = str(chunk.get("type"))
         self.progress += kind not in _IDLE
         if kind in _ENDS:
-            return self._end(_object(chunk, "response"), kind.removeprefix("response."))
+            return self._end(object_in(chunk, "response"), kind.removeprefix("response."))
         if kind == "response.output_item.added":
-            self._item(chunk).came = dict(_object(chunk, "item"))
+            self._item(chunk).came = dict(object_in(chunk, "item"))
         elif kind == "response.output_item.done":
-            return self._finish(self._item(chunk), _object(chunk, "item"))
+            return self._finish(self._item(chunk), object_in(chunk, "item"))
         elif kind == "response.function_call_arguments.delta":
             self._item(chunk).arguments += str(chunk.get("delta") or "")
         elif kind in _TEXT_DELTAS:
@@ -150,7 +151,7 @@ class Assembly:
             raise error_sent(response.get("error") or {"message": f"the response was {status}"})
         self.progress += 1
         self._status = status
-        self._reason = str(_object(response, "incomplete_details").get("reason") or "")
+        self._reason = str(object_in(response, "incomplete_details").get("reason") or "")
         self._usage = _usage(response.get("usage")) or self._usage
         output = response.get("output")
         pieces: list[Piece] = []
@@ -216,16 +217,11 @@ def _thoughts_of(item: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _object(chunk: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = chunk.get(key)
-    return value if isinstance(value, dict) else {}
-
-
 def _usage(reported: Any) -> Usage | None:
     """What the provider counted; servers that count nothing report zeros."""
     if not isinstance(reported, dict):
         return None
-    cached = _object(reported, "input_tokens_details").get("cached_tokens")
+    cached = object_in(reported, "input_tokens_details").get("cached_tokens")
     counts = [reported.get("input_tokens"), reported.get("output_tokens"), cached]
     given, taken, hit = (value if isinstance(value, int) else 0 for value in counts)
     return Usage(given, taken, min(hit, given)) if given > 0 else None

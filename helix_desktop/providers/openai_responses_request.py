@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from helix_desktop.context.image import Image
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.providers.call_ids import CallIds
-from helix_desktop.providers.wire import arguments_text, data_url, encode
+from helix_desktop.providers.wire import JOINT, arguments_text, data_url, encode, joined
 
 DIALECT = "openai-responses"
 """Marks assistant messages that are kept in this dialect's own form."""
-
-JOINT = "\n\n"
-"""What stands between two parts of text when they are read as one."""
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What a server is asked to include, so that reasoning can go back without being stored there."""
@@ -61,11 +58,6 @@ def text_of(item: Mapping[str, Any]) -> list[str]:
     parts = content if isinstance(content, list) else ()
     found = [part.get(_TEXT_OF.get(str(part.get("type")), "")) for part in parts if isinstance(part, dict)]
     return [text for text in found if isinstance(text, str)]
-
-
-def joined(texts: Sequence[str]) -> str:
-    """Several parts of text as one text."""
-    return JOINT.join(text for text in texts if text)
 
 
 class _History:

@@ -69,15 +69,6 @@ VOCABULARIES: Mapping[str, Vocabulary] = {
     ),
 }
 
-_OLDER = ("gpt-4-", "gpt-3.5", "text-embedding")
-
-
-def vocabulary_for(model: str) -> str:
-    """The vocabulary that fits a model's name best; o200k_base for all that are not OpenAI's older ones."""
-    name = model.rpartition("/")[2].lower()
-    older = name == "gpt-4" or name.startswith(_OLDER)
-    return "cl100k_base" if older else "o200k_base"
-
 
 class TokenCounter:
     """Counts tokens with the vocabulary in one `.tiktoken` file; implements the agent's `Counter`.

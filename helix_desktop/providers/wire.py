@@ -1,14 +1,18 @@
-"""JSON as model servers take it: whole requests, a call's arguments, images."""
+"""JSON as model servers take and give it: whole requests, a call's arguments, images, texts in parts."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from helix_desktop.context.image import Image
+
+JOINT = "\n\n"
+"""What stands between two parts of a text when they are read as one."""
 
 
 def encode(value: Any) -> bytes:
@@ -42,6 +46,17 @@ def arguments_object(text: str) -> dict[str, Any]:
 def data_url(image: Image, data: bytes) -> str:
     """An image as an address that carries it."""
     return f"data:{image.media};base64,{b64encode(data).decode()}"
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Several parts of a text as one text."""
+    return JOINT.join(text for text in texts if text)
+
+
+def object_in(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The object under a key; an empty one where there is none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _sound(text: str) -> str:

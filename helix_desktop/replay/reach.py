@@ -39,11 +39,6 @@ class Reach(msgspec.Struct, frozen=True):
         """Of all bytes of outputs, those that can be read; 1 where there are none."""
         return self.reachable_bytes / self.output_bytes if self.output_bytes else 1.0
 
-    @property
-    def window_share(self) -> float:
-        """Of all bytes of outputs, those that stand in the window; 1 where there are none."""
-        return self.window_bytes / self.output_bytes if self.output_bytes else 1.0
-
 
 class Originals:
     """The recorded outputs and call arguments so far, by call."""

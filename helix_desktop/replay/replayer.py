@@ -22,16 +22,9 @@ from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.config.prompts import prompts
 from helix_desktop.context.errors import DigestUnknown, InputUnusable
-from helix_desktop.context.event import (
-    Event,
-    FoldMade,
-    HandoverMade,
-    ObservationsMade,
-    SessionStarted,
-    SweepMade,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.context.event import Event, SessionStarted, TurnEnded, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.message import Answer, Message, ModelInfo, ToolCall
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.prompt import without_versions

@@ -7,7 +7,8 @@ from collections.abc import Container, Sequence
 
 import msgspec
 
-from helix_desktop.context.event import HandoverMade, Recorded, digests_in
+from helix_desktop.context.event import Recorded, digests_in
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch, Get
 from helix_desktop.store.codec import Codec, RowDamaged, Shape

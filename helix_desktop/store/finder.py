@@ -24,7 +24,8 @@ from helix_desktop.context.content import (
     Sort,
 )
 from helix_desktop.context.errors import ContentDamaged, DigestUnknown
-from helix_desktop.context.event import HandoverMade, Recorded
+from helix_desktop.context.event import Recorded
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.handover import said_in
 from helix_desktop.context.listing import NEWEST
 from helix_desktop.context.sighting import Sighting, look

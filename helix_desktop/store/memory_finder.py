@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from helix_desktop.context.content import Entry, Page
-from helix_desktop.context.event import HandoverMade, Recorded
+from helix_desktop.context.event import Recorded
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.store.finder import Finder
 from helix_desktop.store.ordering import Listing, page_of
 

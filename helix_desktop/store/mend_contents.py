@@ -12,15 +12,9 @@ import msgspec
 from helix_desktop.context.content import StoreTotals
 from helix_desktop.context.damage import LostContent
 from helix_desktop.context.errors import ContentDamaged, DigestUnknown
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    ObservationsMade,
-    OutputHeld,
-    Recorded,
-    ToolAnswered,
-)
+from helix_desktop.context.event import AssistantSpoke, OutputHeld, Recorded, ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.content import Contents, created_in, head_of_chunks

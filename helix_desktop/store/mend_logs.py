@@ -14,7 +14,8 @@ import msgspec
 
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.damage import CutSession
-from helix_desktop.context.event import HandoverMade, Recorded, SessionStarted, digests_in
+from helix_desktop.context.event import Recorded, SessionStarted, digests_in
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.event_log import EVENT

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from helix_desktop.context.event import HandoverMade, digests_in
+from helix_desktop.context.event import digests_in
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.counters import NUMBER, TOTALS

@@ -10,7 +10,7 @@ _SECRET = re.compile(
     r"|^(AUTH|AUTHORIZATION|DATABASE_URL)$",
     re.IGNORECASE,
 )
-# What a frozen program or this window sets for itself would break other programs (PLATFORM.md 8).
+# What a frozen program or this window sets for itself would break other programs.
 _OURS = re.compile(r"LD_LIBRARY_PATH|LD_PRELOAD|DYLD_.*|QT_.*|QML.*|_MEIPASS.*|_PYI_.*|PYTHONHOME|HELIX_.*")
 _ORIGINAL = "_ORIG"
 _QUIET = {

@@ -1,4 +1,4 @@
-"""list_cached_content: what a workspace's cache holds, page by page (CONTEXT.md 3.1)."""
+"""list_cached_content: what a workspace's cache holds, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""recall_cached_content: getting back what a marker stands for (CONTEXT.md 3.1).
+"""recall_cached_content: getting back what a marker stands for.
 
 A regex is run by ripgrep on its standard input: its engine is linear in the text, so no pattern can hang. A
 thread with a time limit could only hide a hanging match, as Python cannot end one.
@@ -24,7 +24,7 @@ from helix_desktop.tools.matches import find_lines
 from helix_desktop.tools.pages import Page, Pages, let_go, lines_in
 from helix_desktop.tools.ripgrep import Ripgrep
 
-PAGE_TOKENS = 4_000  # CONTEXT.md 4: paged recalls matter once recalls are frequent
+PAGE_TOKENS = 4_000  # paged recalls matter once recalls are frequent
 _NEAR, _NEAR_PREFIX = 5, 4
 
 

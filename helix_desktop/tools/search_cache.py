@@ -1,4 +1,4 @@
-"""search_cached_content: finding what to recall by the words it holds (CONTEXT.md 3.1).
+"""search_cached_content: finding what to recall by the words it holds.
 
 The store says what holds the words, newest first, each content read to see them. One call ends at a bound;
 the answer then gives a cursor to go on from.

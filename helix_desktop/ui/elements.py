@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Coroutine
-from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFont,
     QFontMetricsF,
-    QKeyEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractButton,
-    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -31,116 +24,16 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui import fonts
-from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import IconLabel, PushButton
 
-Now: TypeAlias = Callable[[], int]
-"""Milliseconds since 1970."""
-
-Start: TypeAlias = Callable[[Coroutine[Any, Any, None], str], object]
-"""Starts a named coroutine in a scope that owns it: TaskScope.start."""
-
-Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 Role: TypeAlias = Literal["text", "muted", "faint", "accent_text", "ok", "warn", "error"]
-
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_PILL_ICON = 12
-
-
-def wall_clock() -> int:
-    """Milliseconds since 1970, now."""
-    return time.time_ns() // 1_000_000
-
-
-def when_text(at_ms: int, now_ms: int, clock: bool = False) -> str:
-    """When something was, in local time: `now`, `2 min ago`, `14:18`, `Yesterday`, `12 Nov`.
-
-    With `clock` days before today carry their time of day.
-    """
-    minutes = (now_ms - at_ms) // 60_000
-    if minutes < 1:
-        return "now"
-    if minutes < 60:  # noqa: PLR2004 - minutes of an hour
-        return f"{minutes} min ago"
-    at, now = datetime.fromtimestamp(at_ms / 1000), datetime.fromtimestamp(now_ms / 1000)
-    if at.date() == now.date():
-        return f"{at:%H:%M}"
-    if at.date() == now.date() - timedelta(days=1):
-        day = "Yesterday"
-    else:
-        day = f"{at.day} {_MONTHS[at.month - 1]}" + (f" {at.year}" if at.year != now.year else "")
-    return f"{day} {at:%H:%M}" if clock else day
-
-
-def ui_font(px: int = 13, weight: int = 400, mono: bool = False) -> QFont:
-    """The interface's font, or the one for code, `px` pixels at 100 % and scaled as the person chose."""
-    reference = QApplication.font()
-    font = fonts.mono(reference, px) if mono else fonts.sized(reference, px)
-    font.setWeight(QFont.Weight(weight))
-    return font
-
-
-def scaled(px: int) -> int:
-    """A length that grows with the text size; pixels at 100 % in, pixels on screen out."""
-    return round(px * fonts.scale(QApplication.font()))
-
-
-def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
-    """A tone's text, fill and outline; no outline is the fill's own colour."""
-    match tone:
-        case "accent":
-            return theme.accent_text, theme.accent_soft, theme.accent_soft
-        case "ok":
-            return theme.ok, theme.ok_soft, theme.ok_soft
-        case "warn":
-            return theme.warn, theme.warn_soft, theme.warn_soft
-        case "error":
-            return theme.error, theme.error_soft, theme.error_soft
-    return theme.muted, theme.raised, theme.border
 
 
 def role_color(theme: Theme, role: Role) -> str:
     """The theme's colour of a role."""
     return str(getattr(theme, role))
-
-
-class FindKey(QObject):
-    """Gives Ctrl+F to a pane while the keyboard is in it, before a shortcut of the window takes it."""
-
-    def __init__(self, pane: QWidget, deed: Callable[[], object]) -> None:
-        """`deed` is done each time; the pane owns this object."""
-        super().__init__(pane)
-        self._deed = deed
-        pane.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Claim the key when Qt asks who wants it; do the deed when it comes."""
-        if not isinstance(event, QKeyEvent) or not event.matches(QKeySequence.StandardKey.Find):
-            return False
-        if event.type() is QEvent.Type.ShortcutOverride:
-            event.accept()
-            return True
-        if event.type() is QEvent.Type.KeyPress:
-            self._deed()
-            return True
-        return False
-
-
-def paint_pill(
-    painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
-) -> None:
-    """A filled capsule with `text`, beginning `left` pixels from its left end."""
-    ink, fill, outline = colors
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(QColor(outline), 1))
-    painter.setBrush(QColor(fill))
-    painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
-    painter.setFont(font)
-    painter.setPen(QColor(ink))
-    painter.drawText(
-        rect.adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text
-    )
 
 
 class Line(QWidget):
@@ -241,61 +134,6 @@ class Words(QLabel):
             f" font-size: {scaled(self._px)}px; font-weight: {self._weight}; background: transparent;"
             f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}"
         )
-
-
-class Pill(QAbstractButton):
-    """A capsule with a short text; a button when `clickable`."""
-
-    def __init__(
-        self,
-        text: str,
-        tone: Tone = "neutral",
-        glyph: str = "",
-        mono: bool = False,
-        clickable: bool = False,
-    ) -> None:
-        super().__init__()
-        self._theme, self._tone, self._glyph, self._clickable = LIGHT, tone, glyph, clickable
-        self._mono = mono
-        self._font = ui_font(11, 500, mono)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
-        if clickable:
-            self.setCursor(Qt.CursorShape.PointingHandCursor)
-        else:
-            self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.set_text(text)
-
-    def set_text(self, text: str, tone: Tone | None = None) -> None:
-        """Show another text, in another tone."""
-        self._tone = tone or self._tone
-        self.setText(text)
-        self.setAccessibleName(text)
-        self.setFixedSize(self.sizeHint())
-        self.update()
-
-    def tint(self, theme: Theme) -> None:
-        """Paint with these tokens from now on."""
-        self._theme = theme
-        self._font = ui_font(11, 500, self._mono)
-        self.set_text(self.text())
-
-    def sizeHint(self) -> QSize:
-        """Room for icon and text."""
-        width = QFontMetricsF(self._font).horizontalAdvance(self.text()) + 18
-        return QSize(int(width) + (_PILL_ICON + 4 if self._glyph else 0), scaled(21))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the capsule."""
-        painter = QPainter(self)
-        ink, fill, outline = tone_colors(self._theme, self._tone)
-        if self._clickable and (self.underMouse() or self.hasFocus()):
-            outline = self._theme.accent
-        body = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        left = 8 + (_PILL_ICON + 4 if self._glyph else 0)
-        paint_pill(painter, body, self.text(), (ink, fill, outline), self._font, left)
-        if self._glyph:
-            place = QRect(8, (self.height() - _PILL_ICON) // 2, _PILL_ICON, _PILL_ICON)
-            painter.drawPixmap(place, pixmap(self._glyph, ink, _PILL_ICON, self.devicePixelRatioF()))
 
 
 class Card(QFrame):

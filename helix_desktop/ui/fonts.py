@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import QApplication
 
 UI_FAMILY = "Inter"
 MONO_FAMILY = "JetBrains Mono"
@@ -57,3 +58,16 @@ def mono(reference: QFont, px: float) -> QFont:
     font.setFamily(MONO_FAMILY)
     font.setFeature(QFont.Tag("calt"), 0)
     return font
+
+
+def ui_font(px: int = 13, weight: int = 400, code: bool = False) -> QFont:
+    """The interface's font, or the one for code, `px` pixels at 100 % and scaled as the person chose."""
+    reference = QApplication.font()
+    font = mono(reference, px) if code else sized(reference, px)
+    font.setWeight(QFont.Weight(weight))
+    return font
+
+
+def scaled(px: int) -> int:
+    """A length that grows with the text size; pixels at 100 % in, pixels on screen out."""
+    return round(px * scale(QApplication.font()))

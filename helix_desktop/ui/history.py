@@ -11,12 +11,8 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    HandoverMade,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.handover import render
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import DividerRow

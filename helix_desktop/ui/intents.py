@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeAlias
 
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.context.errors import HelixError
+
+Start: TypeAlias = Callable[[Coroutine[Any, Any, None], str], object]
+"""Starts a named coroutine in a scope that owns it: TaskScope.start."""
 
 
 class Intents:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Literal, TypeAlias
 
-from helix_desktop.context.event import FoldMade, ObservationsMade, ToolAnswered
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import ObservationsMade
 from helix_desktop.context.layout import Cover
 from helix_desktop.context.transcript import Transcript
 

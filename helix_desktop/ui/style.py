@@ -22,30 +22,6 @@ MODES: tuple[Mode, ...] = ("system", "light", "dark")
 TEXT_PX = (11, 12, 13, 14, 15, 16, 18, 20)
 """Text sizes that can be chosen, in pixels."""
 
-TEXT_PAIRS: tuple[tuple[str, str], ...] = (
-    *(
-        (ink, ground)
-        for ink in ("text", "muted")
-        for ground in (
-            "rail",
-            "side",
-            "canvas",
-            "surface",
-            "raised",
-            "hover",
-            "selection",
-        )
-    ),
-    *(("faint", ground) for ground in ("side", "canvas", "surface", "raised", "rail")),
-    *(("accent_text", ground) for ground in ("canvas", "side", "surface", "accent_soft", "raised")),
-    ("on_accent", "accent"),
-    ("text", "text_selection"),
-    *((ink, ground) for ink in ("ok", "warn", "error") for ground in ("canvas", "surface", f"{ink}_soft")),
-    *(("text", ground) for ground in ("ok_soft", "warn_soft", "error_soft", "accent_soft")),
-    *(("muted", ground) for ground in ("warn_soft", "error_soft", "accent_soft")),
-)
-"""Text token and ground token of every pair that the window shows; each keeps 4.5:1 (WCAG AA)."""
-
 _FRAME = """
 QMainWindow, QDialog { background: $canvas; }
 QWidget#rail { background: $rail; }

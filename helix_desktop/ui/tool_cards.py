@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import Form
+from helix_desktop.context.event_rewrite import Form
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import Ends, Original, ToolRow
 from helix_desktop.ui.chat.tool_rows import ends_of

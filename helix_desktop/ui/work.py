@@ -18,7 +18,8 @@ from helix_desktop.agent.update import (
     Update,
 )
 from helix_desktop.context import planner
-from helix_desktop.context.event import HandoverFailed, HandoverMade, TurnEnded, UserSpoke
+from helix_desktop.context.event import TurnEnded, UserSpoke
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.beside import Beside
 from helix_desktop.ui.budgeting import SpendingPresenter
 from helix_desktop.ui.cache_browser.presenter import CachePresenter

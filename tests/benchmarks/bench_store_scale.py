@@ -1,7 +1,9 @@
-"""Lists and openings of a large store, beside SQLite, and what open workspaces that rest hold in memory.
+"""A store with many entries: lists and openings beside SQLite, puts and reads beside other databases of the
+same size, and what open workspaces that rest hold in memory.
 
-As a script it takes the number of entries: `bench_store_scale.py 1000000`. Contents are short here, because
-lists read records and never contents.
+Three sizes in one run, in about seven minutes; as a script it takes one: `bench_store_scale.py 1000000`. Most
+contents are short here, because lists read records and never contents; outputs of tools lie among them, to be
+read and put on top.
 """
 
 from __future__ import annotations
@@ -11,14 +13,13 @@ import gc
 import json
 import os
 import random
-import shutil
 import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -27,15 +28,25 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from helix_desktop.context.content import Content, Entry
 from helix_desktop.context.digest import digest_of
 from helix_desktop.store.leveldb import LevelStore
+from tests.benchmarks.store_rounds import (
+    LEAST,
+    PER_ROUND,
+    Figure,
+    durable_puts,
+    known_puts,
+    some,
+    verified_reads,
+)
+from tests.support.disk_peers import Peer, peers
 from tests.support.store_making import WORKSPACE, TickingClock
+from tests.support.tool_outputs import tool_outputs
 
-DEFAULT = 100_000
+SIZES = (10_000, 100_000, 1_000_000)
 LIMIT = 200
 ROUNDS = 50
 WORKSPACES, HELD = 20, 200
+OUTPUTS = 2_000  # how many outputs of tools lie among the short contents
 COLUMNS = "digest, created, size, tokens, tool, target, first_line"
-
-Figure = tuple[str, float, str]
 
 
 def short(number: int) -> Content:
@@ -44,22 +55,29 @@ def short(number: int) -> Content:
     return Content(digest_of(data), data, "read_file", f"src/app_{number % 997}.py", "import os", 100)
 
 
-async def build(folder: Path, entries: int) -> sqlite3.Connection:
-    """Fill a store, and a table of SQLite with the same records."""
+async def build(folder: Path, entries: int, others: list[Peer]) -> tuple[sqlite3.Connection, list[Content]]:
+    """Fill a store, a table of SQLite with the same records, and other databases with the same contents.
+
+    What comes back: the table, and the outputs of tools that lie between the `entries` short contents.
+    """
     store = await LevelStore.open(folder / "ours", WORKSPACE, TickingClock(step=1))
     peer = sqlite3.connect(folder / "peer.db")
     peer.execute(f"CREATE TABLE entries ({COLUMNS}, PRIMARY KEY (digest)) WITHOUT ROWID")
     peer.execute("CREATE INDEX newest ON entries (created DESC)")
+    source, outputs = tool_outputs(2), list[Content]()
     for at in range(0, entries, 500):
         made = [short(number) for number in range(at, min(entries, at + 500))]
-        await store.commit("s", contents=made)
+        outputs += (longer := some(source, OUTPUTS * len(made) // entries))
+        await store.commit("s", contents=[*made, *longer])
         rows = [
             (one.digest, at, len(one.data), one.tokens, one.tool, one.target, one.first_line) for one in made
         ]
         peer.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        for other in others:
+            other.write([*made, *longer])
     await store.close()
     peer.commit()
-    return peer
+    return peer, outputs
 
 
 def forget_cached(folder: Path) -> None:
@@ -80,11 +98,8 @@ async def took(ask: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-async def listing(folder: Path, entries: int) -> list[Figure]:
+async def listing(folder: Path, entries: int, peer: sqlite3.Connection) -> list[Figure]:
     """Pages, prefixes and openings."""
-    start = time.perf_counter()
-    peer = await build(folder, entries)
-    built = (time.perf_counter() - start) / entries * 1e6
     opened = []
     for _ in range(9):
         before = time.perf_counter()
@@ -104,18 +119,37 @@ async def listing(folder: Path, entries: int) -> list[Figure]:
     found = [await took(partial(store.find, prefix)) for prefix in prefixes]
     known = [await took(partial(store.entry, short(number).digest)) for number in range(ROUNDS)]
     await store.close()
-    peer.close()
-    size = f"at {entries:,} entries"
     return [
-        (f"put in a group of 500 {size}, us", built, "with the peer's insert"),
-        (f"newest page of {LIMIT} {size}, p50 ms", statistics.median(pages), "<= 1"),
-        (f"the same from SQLite {size}, p50 ms", statistics.median(peer_pages), "on the calling thread"),
-        (f"page of {LIMIT} at half the depth {size}, p50 ms", statistics.median(deep), "<= 1"),
-        (f"first page after opening, cold {size}, ms", cold, "<= 100"),
-        (f"hash prefix {size}, p50 ms", statistics.median(found), "<= 1"),
-        (f"one entry {size}, p50 ms", statistics.median(known), ""),
-        (f"clean open {size}, p50 ms", statistics.median(opened), "<= 300"),
+        (f"newest page of {LIMIT}, p50 ms", statistics.median(pages), "<= 1"),
+        ("the same from SQLite, p50 ms", statistics.median(peer_pages), "on the calling thread"),
+        (f"page of {LIMIT} at half the depth, p50 ms", statistics.median(deep), "<= 1"),
+        ("first page after opening, cold, ms", cold, "<= 100"),
+        ("hash prefix, p50 ms", statistics.median(found), "<= 1"),
+        ("one entry, p50 ms", statistics.median(known), ""),
+        ("clean open, p50 ms", statistics.median(opened), "<= 300"),
     ]
+
+
+async def beside_peers(folder: Path, others: list[Peer], outputs: list[Content]) -> list[Figure]:
+    """Puts and verified reads, when all sides hold as many entries."""
+    store = await LevelStore.open(folder / "ours", WORKSPACE)
+    figures = await durable_puts(store, others, seed=5)
+    figures += await known_puts(store, others[LEAST], outputs[:PER_ROUND])
+    await store.close()
+    return figures + await verified_reads(folder / "ours", others, random.Random(3).sample(outputs, 1000))
+
+
+async def scale(folder: Path, entries: int) -> list[Figure]:
+    """All figures of one number of entries."""
+    others = peers(folder)
+    try:
+        peer, outputs = await build(folder, entries, others)
+        figures = await listing(folder, entries, peer)
+        peer.close()
+        return figures + await beside_peers(folder, others, outputs)
+    finally:
+        for other in others:
+            other.close()
 
 
 def _entries(peer: sqlite3.Connection, query: str) -> list[Entry]:
@@ -175,19 +209,22 @@ def memory(folder: Path) -> list[Figure]:
     ]
 
 
-def main(entries: int = DEFAULT) -> list[Figure]:
+def main(sizes: Sequence[int] = SIZES) -> list[Figure]:
     """Name, value and target of each figure."""
-    folder = Path(tempfile.mkdtemp(prefix="bench-store-scale-"))
-    try:
-        (folder / "idle").mkdir()
-        return asyncio.run(listing(folder, entries)) + memory(folder / "idle")
-    finally:
-        shutil.rmtree(folder)
+    figures = []
+    for entries in sizes:
+        with tempfile.TemporaryDirectory(prefix="bench-store-scale-") as folder:
+            figures += [
+                (f"{entries:,} entries: {name}", value, target)
+                for name, value, target in asyncio.run(scale(Path(folder), entries))
+            ]
+    with tempfile.TemporaryDirectory(prefix="bench-store-scale-") as folder:
+        return figures + memory(Path(folder))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["idle"]:
         sys.stdout.write(json.dumps(asyncio.run(idle(Path(sys.argv[2])))))
         sys.exit()
-    for name, value, target in main(int(sys.argv[1]) if sys.argv[1:] else DEFAULT):
-        sys.stdout.write(f"{name:60s} {value:8.2f}   {target}\n")
+    for name, value, target in main([int(size) for size in sys.argv[1:]] or SIZES):
+        sys.stdout.write(f"{name:75s} {value:8.2f}   {target}\n")

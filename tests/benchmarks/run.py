@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TIME_LIMIT_S = 900
+TIME_LIMIT_S = 1_800
 REPLAY_LIMIT_S = 7_200  # recordings can be many
 
 Figure = tuple[str, float, str]

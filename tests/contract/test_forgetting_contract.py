@@ -19,14 +19,13 @@ from helix_desktop.context.event import (
     AssistantSpoke,
     Attachment,
     Event,
-    FoldMade,
-    FormChosen,
     Recorded,
     ShortCall,
     ToolAnswered,
     UserSpoke,
     digests_in,
 )
+from helix_desktop.context.event_rewrite import FoldMade, FormChosen
 from helix_desktop.context.forgetting import Wanted
 from helix_desktop.context.message import ToolCall
 from helix_desktop.store.leveldb import LevelStore

@@ -25,7 +25,7 @@ from helix_desktop.context.event import (
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.chat_server import Call, ChatServer, Hang, Reply, Stream, Text, error, in_turn, say
 from tests.support.cli_rig import ROOT, Cli, ended
-from tests.support.processes import alive
+from tests.support.processes import LONG, alive
 from tests.support.store_damage import flip_near, settle
 
 PARTS = 20  # of the self-check
@@ -307,7 +307,7 @@ async def written(path: Path) -> str:
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
 async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
-    command = Stream(Call("run_command", '{"command": "echo $$ > pid; exec sleep 86397"}'))
+    command = Stream(Call("run_command", f'{{"command": "echo $$ > pid; exec sleep {LONG}"}}'))
     async with ChatServer(in_turn(command)) as server:
         address = ("--model", "local/small", "--base-url", server.base_url, "--json", "--yes")
         process = await cli.start("run", "--workspace", "ws", "--trust", "--message", "Wait.", *address)
@@ -322,7 +322,7 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
     assert isinstance(answer.event, ToolAnswered)
     assert answer.event.outcome == "interrupted"
     assert last.event == TurnEnded("stopped")
-    assert not await asyncio.to_thread(alive, "sleep", "86397")
+    assert not await asyncio.to_thread(alive, "sleep", LONG)
 
 
 async def test_what_is_shipped_is_told_with_its_terms(cli: Cli) -> None:

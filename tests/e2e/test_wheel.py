@@ -85,7 +85,6 @@ def test_the_installed_package_finds_its_resources(installed: Path, tmp_path: Pa
     assert found.parent.name == "helix_desktop"
 
 
-@pytest.mark.skipif(not (ROOT / "helix_desktop/app/cli.py").exists(), reason="there is no command line yet")
 def test_the_installed_command_checks_itself(installed: Path, tmp_path: Path) -> None:
     """`helix-desktop self-check` ends well outside the checkout."""
     output = succeed(

@@ -237,8 +237,6 @@ def test_locks_agree(wider: str) -> None:
 @pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"])
 def test_commands_that_are_told_exist(page: str) -> None:
     """Every `make X` and `./helix X` of a page is a command."""
-    if not (ROOT / page).exists():
-        pytest.skip(f"there is no {page}")
     text = (ROOT / page).read_text(encoding="utf-8")
     quoted = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))

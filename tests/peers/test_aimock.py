@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -12,10 +12,9 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.update import Arriving
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.context.message import Request
-from helix_desktop.providers.anthropic import Anthropic
+from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.openai_chat import OpenAIChat
-from helix_desktop.providers.openai_responses import OpenAIResponses
 from helix_desktop.providers.retry import Retries
 from tests.support.aimock import PACKAGE, AiMock, aimock
 from tests.support.peer_rig import PeerRig, peer_rig, small
@@ -68,11 +67,6 @@ SCRIPT: Sequence[Mapping[str, Any]] = [
     {"match": {"userMessage": "garbled"}, "response": {"content": LONG}, "chaos": {"malformedRate": 1}},
     {"match": {"userMessage": "in the end"}, "response": {"content": LONG}},
 ]
-DIALECTS: Mapping[str, Callable[..., Model]] = {
-    "openai-chat": OpenAIChat,
-    "openai-responses": OpenAIResponses,
-    "anthropic": Anthropic,
-}
 
 
 @pytest.fixture
@@ -82,14 +76,15 @@ def server(tmp_path: Path) -> Iterator[AiMock]:
         yield running
 
 
-@pytest.fixture(params=DIALECTS)
+@pytest.fixture(params=get_args(DialectName))
 async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) -> AsyncIterator[PeerRig]:
     """A conversation with that server in each dialect, in a folder with one file."""
-    speak = DIALECTS[request.param]
 
     def make(http: Http) -> Model:
         paced = Retries(first_wait_s=0.1)
-        return speak(small("gpt-5"), f"{server.address}/v1", "sk-of-a-test", http=http, retries=paced)
+        return model_behind(
+            request.param, small("gpt-5"), f"{server.address}/v1", "sk-of-a-test", http=http, retries=paced
+        )
 
     async with peer_rig(tmp_path, make, timeouts=Timeouts(read_s=1.0)) as working:
         (working.root / "a.txt").write_text("Alpha: ä 😀\n", encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,9 @@ import pytest
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.providers.anthropic import Anthropic
+from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.openai_chat import OpenAIChat
-from helix_desktop.providers.openai_responses import OpenAIResponses
 from helix_desktop.providers.retry import Retries
 from tests.support.llmock import Behaviour, LlMock, llmock
 from tests.support.peer_rig import PeerRig, peer_rig, small
@@ -31,12 +30,12 @@ READ: Behaviour = {
         {"name": "read_file", "arguments": {"path": "notes.txt"}},
     ],
 }
-DIALECTS: Mapping[str, tuple[Callable[..., Model], str]] = {
-    "openai-chat": (OpenAIChat, "/v1"),
-    "openai-responses": (OpenAIResponses, "/v1"),
-    "anthropic": (Anthropic, "/anthropic/v1"),
+PATHS: Mapping[DialectName, str] = {
+    "openai-chat": "/v1",
+    "openai-responses": "/v1",
+    "anthropic": "/anthropic/v1",
 }
-"""The client of each dialect, and where the server speaks it."""
+"""Where the server speaks each dialect."""
 
 PACE = Retries(first_wait_s=0.2)
 PATIENCE = Timeouts(read_s=0.6)
@@ -52,14 +51,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlMock]:
         yield running
 
 
-@pytest.fixture(params=DIALECTS)
-def dialect(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=PATHS)
+def dialect(request: pytest.FixtureRequest) -> DialectName:
     """Every dialect in turn."""
-    return str(request.param)
+    found: DialectName = request.param
+    return found
 
 
 @pytest.fixture
-async def rig(server: LlMock, tmp_path: Path, dialect: str) -> AsyncIterator[PeerRig]:
+async def rig(server: LlMock, tmp_path: Path, dialect: DialectName) -> AsyncIterator[PeerRig]:
     """A conversation with that server, in a folder with two files."""
     async with at_work(server, tmp_path, dialect) as working:
         server.forget()
@@ -67,12 +67,12 @@ async def rig(server: LlMock, tmp_path: Path, dialect: str) -> AsyncIterator[Pee
 
 
 @asynccontextmanager
-async def at_work(server: LlMock, folder: Path, dialect: str) -> AsyncIterator[PeerRig]:
+async def at_work(server: LlMock, folder: Path, dialect: DialectName) -> AsyncIterator[PeerRig]:
     """A rig over a folder with two files, against a server."""
 
     def make(http: Http) -> Model:
-        client, path = DIALECTS[dialect]
-        return client(small("gpt-5"), f"{server.address}{path}", "sk-of-a-test", http=http, retries=PACE)
+        address = f"{server.address}{PATHS[dialect]}"
+        return model_behind(dialect, small("gpt-5"), address, "sk-of-a-test", http=http, retries=PACE)
 
     async with peer_rig(folder, make, timeouts=PATIENCE) as working:
         (working.root / "readme.txt").write_text("Three modules.\n", encoding="utf-8")
@@ -217,7 +217,7 @@ async def test_its_own_choice_of_tools_leads_to_an_end(rig: PeerRig, server: LlM
     assert answer.name in {spec.name for spec in rig.model.requests[0].tools}
 
 
-async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, dialect: str) -> None:
+async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, dialect: DialectName) -> None:
     """The window is smaller than we were told: one refusal, room is made, and the same turn is answered."""
     with llmock(tmp_path, "--context-window", "2500") as server:
         async with at_work(server, tmp_path, dialect) as rig:
@@ -230,7 +230,7 @@ async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, di
             assert len(rig.events(UserSpoke)) == 9
 
 
-async def test_a_quota_is_waited_out(tmp_path: Path, dialect: str) -> None:
+async def test_a_quota_is_waited_out(tmp_path: Path, dialect: DialectName) -> None:
     """Ten requests a minute: the eleventh waits as long as the server says."""
     with llmock(tmp_path, "--rpm", "10") as server:
         async with at_work(server, tmp_path, dialect) as rig:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Store
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import Update
@@ -23,6 +23,7 @@ from helix_desktop.context.tool import ApprovalAsk, Progress, Rule, ToolResult, 
 from helix_desktop.store.memory import MemoryStore
 from tests.support.linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
+from tests.support.talking import Talking
 
 _PATIENCE_S = 20
 PROMPTS = {
@@ -156,7 +157,7 @@ class GatedStore(MemoryStore):
         await super().commit(session, events, contents, recalls, summary)
 
 
-class Rig:
+class Rig(Talking):
     """A room with one conversation, and everything it told."""
 
     delegate: ToolSpec | None = None
@@ -175,7 +176,6 @@ class Rig:
         self.trusted = True
         self._approver = approver
         self.room = self.new_room(self.store, policy or PROFILES["balanced"])
-        self._talk: Conversation | None = None
 
     def new_room(self, store: Store, policy: Policy) -> Room:
         """Another room on the same model and tools, as after a restart."""
@@ -187,21 +187,6 @@ class Rig:
         room = Room("w", parts, policy, self.model)
         room.listen(lambda _, update: self.updates.append(update))
         return room
-
-    async def begin(self) -> Conversation:
-        """Begin the conversation."""
-        self._talk = await self.room.begin()
-        return self._talk
-
-    @property
-    def talk(self) -> Conversation:
-        """The conversation."""
-        assert self._talk is not None
-        return self._talk
-
-    def events(self, kind: type[Event]) -> list[Any]:
-        """The facts of one kind, in order."""
-        return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
 
     def told(self, kind: type[Update]) -> list[Any]:
         """The updates of one kind, in order."""

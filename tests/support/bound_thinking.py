@@ -45,10 +45,11 @@ class BoundThinking:
 
 def _seal(request: dict[str, Any], messages: list[Any], before: list[Any]) -> str:
     read = [request.get("system"), request.get("tools"), messages, before]
-    return hashlib.sha256(json.dumps(_unmarked(read)).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(unmarked(read)).encode()).hexdigest()
 
 
-def _unmarked(value: Any) -> Any:
+def unmarked(value: Any) -> Any:
+    """A request's part without its cache breakpoints, which stand elsewhere in each request."""
     if isinstance(value, dict):
-        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
-    return [_unmarked(one) for one in value] if isinstance(value, list) else value
+        return {key: unmarked(one) for key, one in value.items() if key != "cache_control"}
+    return [unmarked(one) for one in value] if isinstance(value, list) else value

@@ -8,7 +8,7 @@ A script decides what each request is answered with; every request is kept verba
         return say("Done.")
 
     async with ChatServer(script) as server:
-        model = OpenAIChat(info, server.base_url, http=http)
+        model = model_behind("openai-chat", info, server.base_url, http=http)
         ...
         assert server.requests[0].json["model"] == "m"
 

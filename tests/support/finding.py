@@ -19,7 +19,8 @@ from helix_desktop.context.content import (
     SortColumn,
 )
 from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.event import Bullet, HandoverMade, Recorded, Section
+from helix_desktop.context.event import Recorded
+from helix_desktop.context.event_summary import Bullet, HandoverMade, Section
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_making import START, WORKSPACE, TickingClock, answered
 

@@ -10,7 +10,9 @@ from typing import Protocol, TypeVar, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from helix_desktop.context.event import Form, HandoverFailed, SessionRenamed
+from helix_desktop.context.event import SessionRenamed
+from helix_desktop.context.event_rewrite import Form
+from helix_desktop.context.event_summary import HandoverFailed
 from helix_desktop.context.image import Image
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.policy import PROFILES, Policy

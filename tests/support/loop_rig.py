@@ -18,32 +18,27 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import ArrivalVoided, TurnChanged, Update
+from helix_desktop.agent.update import TurnChanged, Update
 from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import (
-    Event,
-    FoldMade,
-    HandoverMade,
-    ObservationsPlaced,
-    Redone,
-    SweepMade,
-    ToolAnswered,
-    Undone,
-)
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade, Redone, SweepMade, Undone
+from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.extraction import OPENING as EXTRACT
 from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Arrival, ModelInfo, Request
 from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat
 from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.tools.toolbox import Toolbox
 from tests.support.agent_rig import Rules
 from tests.support.chat_server import ChatServer, Received, Reply, Script
+from tests.support.talking import Talking
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
@@ -94,7 +89,7 @@ class Sent:
 
 
 @dataclass
-class LoopRig:
+class LoopRig(Talking):
     """A room at work, its server, and everything that went over the wire."""
 
     server: ChatServer
@@ -107,26 +102,6 @@ class LoopRig:
     summaries: list[Sent] = field(default_factory=list)
     asides: list[Sent] = field(default_factory=list)
     made_at: int = 0  # how long the log was when the newest chat request was made
-    _talk: Conversation | None = None
-
-    @property
-    def talk(self) -> Conversation:
-        """The conversation."""
-        assert self._talk is not None
-        return self._talk
-
-    async def begin(self) -> Conversation:
-        """Begin the conversation."""
-        self._talk = await self.room.begin()
-        return self._talk
-
-    def events(self, kind: type[Event]) -> list[Any]:
-        """The facts of one kind, in order."""
-        return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
-
-    def retries(self) -> list[ArrivalVoided]:
-        """The calls that were made again."""
-        return [one for one in self.updates if isinstance(one, ArrivalVoided)]
 
     async def rest_or(self, until: asyncio.Event) -> None:
         """Wait until nothing runs and nothing waits to run, or until an event is set."""
@@ -213,7 +188,7 @@ async def loop_rig(
 class Noted:
     """A model that notes in the rig where the log stood: by its arrival a rewrite may have come after it."""
 
-    def __init__(self, model: OpenAIChat, rig: LoopRig) -> None:
+    def __init__(self, model: StreamedModel, rig: LoopRig) -> None:
         self.info = model.info
         self._model, self._rig = model, rig
 
@@ -233,7 +208,7 @@ def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> Noted:
 
     info = ModelInfo("local", "small", WINDOW, RESERVE)
     retries = Retries(sleep=nap, chance=lambda: 0.0)
-    return Noted(OpenAIChat(info, base_url, key, http=http, retries=retries), rig)
+    return Noted(model_behind("openai-chat", info, base_url, key, http=http, retries=retries), rig)
 
 
 @cache
@@ -247,7 +222,12 @@ def _room(root: Path, store: LevelStore, policy: Policy) -> Room:
     tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
     parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts(), AlwaysAnswers("once"))
-    return Room("w", parts, policy, OpenAIChat(ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()))
+    return Room(
+        "w",
+        parts,
+        policy,
+        model_behind("openai-chat", ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()),
+    )
 
 
 def lint_wire(messages: Messages) -> list[str]:

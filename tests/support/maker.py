@@ -23,19 +23,15 @@ from helix_desktop.context.event import (
     AssistantSpoke,
     Attachment,
     Event,
-    Form,
-    HandoverMade,
     MessageQueued,
     Recorded,
-    Redone,
     SessionStarted,
-    SweepMade,
-    SweepReason,
     ToolAnswered,
     TurnEnded,
-    Undone,
     UserSpoke,
 )
+from helix_desktop.context.event_rewrite import Form, Redone, SweepMade, SweepReason, Undone
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, render
 from helix_desktop.context.image import Image

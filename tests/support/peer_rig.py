@@ -8,15 +8,14 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.conversation import Conversation, Parts
+from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import ArrivalVoided, Trouble, Update
+from helix_desktop.agent.update import Trouble, Update
 from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import Event, ToolAnswered, TurnEnded
+from helix_desktop.context.event import ToolAnswered, TurnEnded
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.providers.http import Http, Timeouts
@@ -25,6 +24,7 @@ from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.tools.toolbox import Toolbox
 from tests.support.agent_rig import Rules
 from tests.support.linter import lint, lint_alternating, lint_items
+from tests.support.talking import Talking
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "2f6f4f1e-7a0a-4a53-9d0b-6f6f1c1b7e55"
@@ -59,7 +59,7 @@ class Overheard:
 
 
 @dataclass
-class PeerRig:
+class PeerRig(Talking):
     """A room, its folder and its store, and what was told and asked in it."""
 
     room: Room
@@ -67,32 +67,12 @@ class PeerRig:
     root: Path
     model: Overheard
     updates: list[Update] = field(default_factory=list)
-    _talk: Conversation | None = None
-
-    @property
-    def talk(self) -> Conversation:
-        """The conversation."""
-        assert self._talk is not None
-        return self._talk
-
-    async def begin(self) -> Conversation:
-        """Begin a conversation."""
-        self._talk = await self.room.begin()
-        return self._talk
 
     async def turn(self, text: str) -> TurnEnded:
         """Run one turn, and what runs on beside it, to their end."""
         ended = await self.talk.run(text)
         await self.talk.settle()
         return ended
-
-    def events(self, kind: type[Event]) -> list[Any]:
-        """The facts of one kind, in order."""
-        return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
-
-    def retries(self) -> list[ArrivalVoided]:
-        """The calls that were made again."""
-        return [one for one in self.updates if isinstance(one, ArrivalVoided)]
 
     async def sound(self) -> None:
         """Every request was valid, log and store agree, nothing is open, each output is what it was."""

@@ -11,14 +11,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    ObservationsMade,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.layout import Item, PinnedCopy
 from helix_desktop.context.message import Request
 from helix_desktop.context.window import NO_OUTPUT, Window

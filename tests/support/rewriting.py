@@ -6,16 +6,9 @@ import msgspec
 
 from helix_desktop.agent.intake import told
 from helix_desktop.context import distil, observation, planner
-from helix_desktop.context.event import (
-    Form,
-    FormChosen,
-    Observation,
-    ObservationsFailed,
-    ObservationsMade,
-    Pinned,
-    ToolAnswered,
-    Unpinned,
-)
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event_rewrite import Form, FormChosen, Pinned, Unpinned
+from helix_desktop.context.event_summary import Observation, ObservationsFailed, ObservationsMade
 from helix_desktop.context.index import index_over
 from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import ledger_of

@@ -11,21 +11,22 @@ from hypothesis import strategies as st
 
 from helix_desktop.context import cut as cuts
 from helix_desktop.context import distil, note, planner
-from helix_desktop.context.event import (
-    AssistantSpoke,
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.event_rewrite import (
     FoldKind,
     FoldMade,
     Form,
     FormChosen,
+    Pinned,
+    Redone,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.context.event_summary import (
     Observation,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
-    Pinned,
-    Redone,
-    ToolAnswered,
-    Undone,
-    Unpinned,
 )
 from helix_desktop.context.index import index_over
 from helix_desktop.context.layout import Block, Item

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from helix_desktop.context.distil import OBSERVE, REFINE
-from helix_desktop.context.event import SECTIONS
+from helix_desktop.context.event_summary import SECTIONS
 from helix_desktop.context.extraction import OPENING as EXTRACT
 from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying, TextArrived, ToolCall
@@ -102,6 +102,11 @@ def in_turn(*plays: Play) -> Script:
     """Play these, one per request; then say `Done.` for ever."""
     left = list(plays)
     return lambda _: left.pop(0) if left else said("Done.")
+
+
+def thinking_aloud(steps: int, words: int = 600) -> Script:
+    """So many steps of a model that thinks aloud, which no sweep can take."""
+    return in_turn(*(called(("say", {}), text=f"word{at} " * words, key=f"t{at}-") for at in range(steps)))
 
 
 def answers_of(request: Request) -> list[str]:

@@ -26,8 +26,8 @@ from helix_desktop.context.event import TurnEnded
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.transcript import Transcript
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.openai_chat import OpenAIChat
 from helix_desktop.providers.retry import Retries
 from tests.support.llmock import LlMock
 from tests.support.peer_rig import Overheard
@@ -125,7 +125,9 @@ class Soak:
         info = ModelInfo("llmock", "gpt-5", WINDOW, RESERVE)
         # Shorter waits than a person's: two thousand turns meet a thousand faults.
         paced = Retries(first_wait_s=0.1)
-        model = Overheard(OpenAIChat(info, f"{self.server.address}/v1", "k", http=http, retries=paced))
+        model = Overheard(
+            model_behind("openai-chat", info, f"{self.server.address}/v1", "k", http=http, retries=paced)
+        )
         model.keep = False
         return model
 

@@ -1,4 +1,4 @@
-"""The three dialects side by side: how a server speaks each, and which class of the product speaks it."""
+"""The three dialects side by side: how a server speaks each, and the product's model behind it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helix_desktop.context.message import ModelInfo
-from helix_desktop.providers.anthropic import Anthropic
 from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat
-from helix_desktop.providers.openai_responses import OpenAIResponses
 from helix_desktop.providers.retry import Retries
-from helix_desktop.providers.streaming import STALL_S
+from helix_desktop.providers.streaming import STALL_S, StreamedModel
 from tests.support.chat_server import ChatServer
 from tests.support.wires import AnthropicWire, ChatWire, ResponsesWire, Wire
-
-Speaker = OpenAIChat | OpenAIResponses | Anthropic
 
 
 @dataclass
@@ -38,11 +34,10 @@ class Naps:
 
 @dataclass(frozen=True)
 class Dialect:
-    """One dialect: its wire for the server, its class of the product."""
+    """One dialect: its name, its wire for the server."""
 
     name: DialectName
     wire: Wire
-    speaker: type[OpenAIChat] | type[OpenAIResponses] | type[Anthropic]
 
     def model(
         self,
@@ -53,10 +48,11 @@ class Dialect:
         *,
         key: str = "",
         stall_s: float = STALL_S,
-    ) -> Speaker:
+    ) -> StreamedModel:
         """A model behind a test server; ids that it has to make are made_0, made_1 and so on."""
         ids = iter(range(1000))
-        return self.speaker(
+        return model_behind(
+            self.name,
             info,
             server.base_url,
             key,
@@ -75,7 +71,7 @@ class Dialect:
 
 
 DIALECTS = (
-    Dialect("openai-chat", ChatWire(), OpenAIChat),
-    Dialect("openai-responses", ResponsesWire(), OpenAIResponses),
-    Dialect("anthropic", AnthropicWire(), Anthropic),
+    Dialect("openai-chat", ChatWire()),
+    Dialect("openai-responses", ResponsesWire()),
+    Dialect("anthropic", AnthropicWire()),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from helix_desktop.context.content import Content, ContentKind, SessionSummary
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import HandoverMade, Recorded, Section, ToolAnswered, UserSpoke
+from helix_desktop.context.event import Recorded, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade, Section
 
 WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
 OTHER_WORKSPACE = "00000000-0000-4000-8000-000000000001"

@@ -47,15 +47,17 @@ class StoreServer:
     async def start(self, loopback: bool = LOOPBACK) -> None:
         """Listen, and say in the store's folder where. Raises OSError."""
         forget_address(self._folder)
+        # Not serving yet: cancelled while it begins to, asyncio would lose the socket that listens.
         if loopback:
-            self._server = await asyncio.start_server(self._greet, "127.0.0.1", 0)
+            self._server = await asyncio.start_server(self._greet, "127.0.0.1", 0, start_serving=False)
             address = Address(self._secret, port=self._server.sockets[0].getsockname()[1])
         else:
             path = new_socket_path()
             # Written first, so that whoever comes after a sudden death finds what to remove.
             address = Address(self._secret, path=str(path))
             write_address(self._folder, address)
-            self._server = await asyncio.start_unix_server(self._greet, str(path))
+            self._server = await asyncio.start_unix_server(self._greet, str(path), start_serving=False)
+        await self._server.start_serving()
         write_address(self._folder, address)
 
     async def close(self) -> None:

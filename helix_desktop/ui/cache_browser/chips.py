@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from helix_desktop.ui.elements import Pill
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import retint
 

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui.cache_browser.rows import CacheColumn, CacheRow, short_digest
-from helix_desktop.ui.elements import when_text
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.times import when_text
 
 ColumnKey: TypeAlias = Literal[
     "state",

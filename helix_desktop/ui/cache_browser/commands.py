@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QMenu, QWidget
 from helix_desktop.ui.cache_browser.choices import of_path, of_tool
 from helix_desktop.ui.cache_browser.columns import COLUMNS
 from helix_desktop.ui.cache_browser.filter_bar import FilterBar
+from helix_desktop.ui.cache_browser.find_key import FindKey
 from helix_desktop.ui.cache_browser.preview import Preview
 from helix_desktop.ui.cache_browser.table import CacheTable
-from helix_desktop.ui.elements import FindKey
 
 
 def add_keys(browser: QWidget, bar: FilterBar, table: CacheTable, preview: Preview) -> None:

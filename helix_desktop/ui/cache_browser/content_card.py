@@ -9,9 +9,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.cache_browser.find_bar import FindBar
+from helix_desktop.ui.cache_browser.find_key import FindKey
 from helix_desktop.ui.cache_browser.paged_text import PagedText
 from helix_desktop.ui.cache_browser.pages import PAGE_LINES, PagedContent
-from helix_desktop.ui.elements import Card, FindKey, Line, Start, Words, scaled
+from helix_desktop.ui.elements import Card, Line, Words
+from helix_desktop.ui.fonts import scaled
+from helix_desktop.ui.intents import Start
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import IconButton, line
 

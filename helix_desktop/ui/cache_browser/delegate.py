@@ -9,9 +9,11 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from helix_desktop.ui.cache_browser.columns import COLUMNS, Look
 from helix_desktop.ui.cache_browser.model import CacheModel
 from helix_desktop.ui.cache_browser.rows import CacheState
-from helix_desktop.ui.elements import Now, Tone, paint_pill, scaled, tone_colors, ui_font, wall_clock
+from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.icons import pixmap
+from helix_desktop.ui.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.times import Now, wall_clock
 
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
@@ -47,7 +49,7 @@ class CacheDelegate(QStyledItemDelegate):
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
-        text, mono = ui_font(12), ui_font(12, mono=True)
+        text, mono = ui_font(12), ui_font(12, code=True)
         faces: tuple[tuple[Look, QFont, str], ...] = (
             ("text", text, theme.text),
             ("muted", text, theme.muted),

@@ -20,8 +20,9 @@ from helix_desktop.ui.cache_browser.rows import (
     CacheTotals,
 )
 from helix_desktop.ui.cache_browser.table import menu_below
-from helix_desktop.ui.elements import Line, Now, wall_clock
+from helix_desktop.ui.elements import Line
 from helix_desktop.ui.theme import Theme
+from helix_desktop.ui.times import Now, wall_clock
 from helix_desktop.ui.widgets import IconButton, PushButton, SearchField
 
 _PAUSE_MS = 150  # after the last key, before the table is filtered

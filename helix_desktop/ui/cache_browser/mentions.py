@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.cache_browser.chips import Chips
 from helix_desktop.ui.cache_browser.rows import HandoverLink
-from helix_desktop.ui.elements import Line, scaled
+from helix_desktop.ui.elements import Line
+from helix_desktop.ui.fonts import scaled
 
 _TITLE = 32  # characters of a session's title on a chip
 

@@ -20,9 +20,10 @@ from PySide6.QtCore import (
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.cache_browser.columns import COLUMNS
 from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
-from helix_desktop.ui.elements import Now, Start, wall_clock
+from helix_desktop.ui.intents import Start
+from helix_desktop.ui.times import Now, wall_clock
 
-PAGE_ROWS = 128  # rows per fetch (PLATFORM.md section 2)
+PAGE_ROWS = 128  # rows per fetch
 KEPT_ROWS = 64 * PAGE_ROWS
 _WANTED_PAGES = 4  # newest wishes that are kept while others are fetched: older ones were scrolled past
 _FETCHES = 2  # at once

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 from helix_desktop.ui import fonts
 from helix_desktop.ui.cache_browser.pages import PAGE_LINES, Match, PagedContent, PageRow
 from helix_desktop.ui.chat.highlight import Highlighter, HighlightJob
-from helix_desktop.ui.elements import scaled, ui_font
+from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.theme import LIGHT, Theme
 
 _GUTTER_PAD = 14  # pixels right of the line numbers
@@ -135,7 +135,7 @@ class PagedText(QPlainTextEdit):
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
         self._theme = theme
-        self.setFont(ui_font(12, mono=True))
+        self.setFont(ui_font(12, code=True))
         self.setStyleSheet(
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
             f" border: 0; border-radius: 0; padding: 0; font-family: '{fonts.MONO_FAMILY}';"
@@ -149,13 +149,13 @@ class PagedText(QPlainTextEdit):
     def gutter_width(self) -> int:
         """Room for the largest line number of the page, in pixels."""
         digits = max(3, len(str(max((row.number for row in self._rows), default=0))))
-        return int(QFontMetricsF(ui_font(11, mono=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
+        return int(QFontMetricsF(ui_font(11, code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
         """Draw line numbers beside the rows in sight."""
         painter = QPainter(gutter)
         painter.fillRect(dirty, QColor(self._theme.code_surface))
-        painter.setFont(ui_font(11, mono=True))
+        painter.setFont(ui_font(11, code=True))
         painter.setPen(QColor(self._theme.faint))
         block, line = self.firstVisibleBlock(), self.fontMetrics().lineSpacing()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-FOLD_CHARACTERS = 2_000  # an unbroken line of 200,000 takes Qt 4.7 s (PLATFORM.md section 2)
+FOLD_CHARACTERS = 2_000  # an unbroken line of 200,000 takes Qt 4.7 s
 PAGE_LINES = 400
 HEX_WIDTH = 16  # bytes in a row of hexadecimal
 MATCH_LIMIT = 10_000

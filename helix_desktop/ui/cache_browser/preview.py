@@ -9,17 +9,12 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui.cache_browser.content_card import ContentCard
 from helix_desktop.ui.cache_browser.rows import CacheRow, PreviewState
-from helix_desktop.ui.elements import (
-    EmptyState,
-    Line,
-    Now,
-    Pill,
-    Start,
-    wall_clock,
-    when_text,
-)
+from helix_desktop.ui.elements import EmptyState, Line
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.intents import Start
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.times import Now, wall_clock, when_text
 from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton
 
 _SAID_MS = 1_200  # how long a button says that it has copied

@@ -19,8 +19,9 @@ from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF, ColumnKey
 from helix_desktop.ui.cache_browser.delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache_browser.model import CacheModel, Index
 from helix_desktop.ui.cache_browser.rows import CacheRow
-from helix_desktop.ui.elements import Now, scaled, wall_clock
+from helix_desktop.ui.fonts import scaled
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.times import Now, wall_clock
 
 ROW_HEIGHT = 34  # pixels at 100 %
 

@@ -28,8 +28,10 @@ from helix_desktop.ui.cache_browser.rows import (
     PreviewState,
 )
 from helix_desktop.ui.cache_browser.table import CacheTable, menu_below
-from helix_desktop.ui.elements import EmptyState, Now, Start, Words, wall_clock
+from helix_desktop.ui.elements import EmptyState, Words
+from helix_desktop.ui.intents import Start
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.times import Now, wall_clock
 from helix_desktop.ui.widgets import PushButton, retint
 
 _WORD = re.compile(r'"([^"]+)"|(\S+)')

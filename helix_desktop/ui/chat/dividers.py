@@ -7,20 +7,13 @@ from dataclasses import replace
 from helix_desktop.context.event import (
     AssistantSpoke,
     BudgetSet,
-    FoldMade,
-    Form,
-    FormChosen,
-    HandoverMade,
     ModeChanged,
-    ObservationsMade,
-    ObservationsPlaced,
-    Pinned,
     Recorded,
-    SweepMade,
     ToolAnswered,
-    Unpinned,
     UserSpoke,
 )
+from helix_desktop.context.event_rewrite import FoldMade, Form, FormChosen, Pinned, SweepMade, Unpinned
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.context.spending import dollars
 from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript

@@ -8,23 +8,27 @@ from helix_desktop.agent.update import SubagentMoved
 from helix_desktop.context.event import (
     AssistantSpoke,
     BudgetNeared,
+    OutputHeld,
+    Recorded,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.context.event_summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
-    OutputHeld,
-    Pinned,
-    Recorded,
-    Redone,
-    SubagentStarted,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-    Undone,
-    Unpinned,
-    UserSpoke,
 )
 from helix_desktop.context.spending import Budget, Spending
 from helix_desktop.context.transcript import Transcript

@@ -121,11 +121,6 @@ class MarkdownReader:
         return [chunk for group in _top_level(tokens) if (chunk := _chunk(group)).blocks]
 
 
-def read_markdown(text: str) -> list[Chunk]:
-    """The chunks of a finished text, in order."""
-    return MarkdownReader().read(text)
-
-
 def read_typed(text: str) -> list[Chunk]:
     """The chunks of what a person typed: only code is marked up, every other sign stays as typed."""
     chunks = []

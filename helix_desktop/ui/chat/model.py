@@ -102,10 +102,6 @@ class ChatModel(QObject):
                 self._index[self._rows[after].key] = after
         self.row_removed.emit(at)
 
-    def remove_last(self) -> None:
-        """Take the last row away; IndexError when there is none."""
-        self.remove(self._rows[-1].key)
-
     def _at(self, key: str) -> int:
         at = self.index_of(key)
         if at is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.context.event import Form
+from helix_desktop.context.event_rewrite import Form
 from helix_desktop.context.message import plain_name
 from helix_desktop.context.todo import TodoItem, done_of
 from helix_desktop.context.tool import AskKind

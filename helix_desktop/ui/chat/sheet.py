@@ -56,11 +56,6 @@ class Sheet(Buildable, ABC):
             self.height = self._arrange(width)
         return self.height
 
-    def relayout(self) -> float:
-        """Lay out again after the content changed; the new height."""
-        self.height = self._arrange(self.width)
-        return self.height
-
     def paint(self, painter: QPainter, paint: Paint) -> None:
         """Draw everything, and the ring around what has the keyboard."""
         self._paint(painter, paint)

@@ -7,14 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from helix_desktop.agent.update import SubagentMoved
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    Form,
-    FormChosen,
-    Recorded,
-    SubagentStarted,
-    ToolAnswered,
-)
+from helix_desktop.context.event import AssistantSpoke, Recorded, SubagentStarted, ToolAnswered
+from helix_desktop.context.event_rewrite import Form, FormChosen
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.todo import TODO, items_in
 from helix_desktop.context.transcript import Transcript

@@ -159,7 +159,7 @@ class ToolSheet(Sheet):
         """Whether the tool runs."""
         return self._tool.state == "running"
 
-    def _arrange(self, width: float) -> float:
+    def _arrange_bar(self, width: float) -> None:
         look = self.look
         ends = look.px((_ARROW if self._can_open else 14) + (_MENU if has_menu(self._tool) else 0))
         words = figures(self._tool)
@@ -193,6 +193,9 @@ class ToolSheet(Sheet):
             self._title = QRectF(left, 0, self._figures.x() - left - look.px(12), look.px(_LINE))
         if has_menu(self._tool):
             self.hots.append(self._dots(width))
+
+    def _arrange(self, width: float) -> float:
+        self._arrange_bar(width)
         self._top = self._bar
         if self._strip is not None:
             self._top = self._strip.arrange(self._top, width)

@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
 
-from helix_desktop.ui.elements import Pill
 from helix_desktop.ui.field import Field
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.handover.rows import DraftRow, Reach
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.disclosure import ledger_part
 from helix_desktop.ui.timeline.flow import FlowBox

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from helix_desktop.context import observation
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.content import StoreTotals
-from helix_desktop.context.event import FoldMade, HandoverMade, ObservationsPlaced, SweepMade
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.message import Message
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.rows import Row

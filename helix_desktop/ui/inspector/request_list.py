@@ -29,11 +29,12 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from helix_desktop.ui.elements import Tone, paint_pill, scaled, tone_colors, ui_font
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.inspector.gauge import SEGMENT_INKS
 from helix_desktop.ui.inspector.rows import RowKind, WindowRow
+from helix_desktop.ui.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.theme import LIGHT, Theme
 
 ROW_HEIGHT = 46  # pixels at 100 %

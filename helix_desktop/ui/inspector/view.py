@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui.cache_browser.content_card import ContentCard
-from helix_desktop.ui.elements import Card, EmptyState, KeyValue, Line, Pill, Tone, Words
+from helix_desktop.ui.elements import Card, EmptyState, KeyValue, Line, Words
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.gauge import SEGMENT_INKS, SavedBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
+from helix_desktop.ui.pill import Pill, Tone
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import IconButton, IconLabel, line, retint
 

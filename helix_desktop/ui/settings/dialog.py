@@ -6,7 +6,7 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
 
 from helix_desktop.ui import fonts
 from helix_desktop.ui.icons import icon
@@ -109,4 +109,4 @@ class SettingsDialog(QDialog):
         for name, _, icon_name in _NAV:
             self._buttons[name].setIcon(icon(icon_name, theme.muted, 16))
             self._buttons[name].setIconSize(QSize(16 + ICON_GAP_PX, 16))
-        self._nav.setFixedWidth(round(_NAV_PX * fonts.scale(QApplication.font())))
+        self._nav.setFixedWidth(fonts.scaled(_NAV_PX))

@@ -124,7 +124,6 @@ class McpPage(QWidget):
 
     card_made = Signal(object)
     """A ServerCard, to be connected."""
-    add_opened = Signal()
     undo_requested = Signal()
 
     def __init__(self) -> None:
@@ -210,7 +209,6 @@ class McpPage(QWidget):
         self._empty.hide()
         self.add_box.show()
         self.add_box.begin(tuple(self.cards))
-        self.add_opened.emit()
 
     def show_fault(self, text: str) -> None:
         """Say what went wrong; nothing when empty."""

@@ -7,8 +7,8 @@ from PySide6.QtGui import QShowEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from helix_desktop.context.mcp_report import ToolReport
-from helix_desktop.ui.elements import ui_font
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.fonts import ui_font
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import (
     ElidedLabel,
@@ -129,7 +129,7 @@ class LogView(QPlainTextEdit):
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
-        self.setFont(ui_font(12, mono=True))
+        self.setFont(ui_font(12, code=True))
         self.setStyleSheet(
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
             f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}"

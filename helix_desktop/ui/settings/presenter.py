@@ -9,6 +9,7 @@ from helix_desktop.context.errors import HelixError
 from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.on_screen import fit_screen
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.about_presenter import AboutPresenter
 from helix_desktop.ui.settings.data_presenter import DataPresenter
@@ -118,6 +119,8 @@ class SettingsPresenter(QObject):
     async def show(self, page: SettingsPage) -> None:
         """Fill every page and open the window on one of them."""
         self.dialog.show_page(page)
+        if self.dialog.isHidden():
+            fit_screen(self.dialog)
         self.dialog.show()
         self.dialog.raise_()
         settings = self._desk.settings

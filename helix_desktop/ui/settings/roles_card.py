@@ -89,10 +89,6 @@ class RolesCard(QWidget):
         """The choice of a role in this workspace."""
         return self._here[role]
 
-    def everywhere(self, role: Role) -> Combo:
-        """The choice of a role everywhere else."""
-        return self._everywhere[role]
-
 
 def _choice(name: str) -> Combo:
     choice = Combo()

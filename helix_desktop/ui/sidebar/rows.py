@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Literal
 
+from helix_desktop.ui.times import day_text
+
 Badge = Literal["", "running", "waiting", "missing"]
 Group = Literal["Today", "Yesterday", "Earlier"]
 
@@ -20,7 +22,6 @@ BADGE_WORDS: dict[Badge, str] = {
 }
 _JUST_NOW_S = 60
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
 
@@ -116,8 +117,7 @@ def when_text(updated_ms: int, now: datetime) -> str:
         return moment.strftime("%H:%M")
     if days < len(_DAYS):
         return _DAYS[moment.weekday()]
-    text = f"{moment.day} {_MONTHS[moment.month - 1]}"
-    return text if moment.year == now.year else f"{text} {moment.year}"
+    return day_text(moment, now)
 
 
 def matches(needle: str, *texts: str) -> bool:

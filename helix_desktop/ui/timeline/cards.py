@@ -6,24 +6,20 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.chat.dividers import swept_words
-from helix_desktop.ui.elements import (
-    Card,
-    Line,
-    Pill,
-    Role,
-    Words,
-    when_text,
-)
+from helix_desktop.ui.elements import Card, Line, Words
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.timeline.flow import FlowBox
 from helix_desktop.ui.timeline.rows import (
     FailureCard,
+    FoldCard,
     MarkCard,
     PersonCard,
     PlacedCard,
     SweepCard,
     title_of,
 )
+from helix_desktop.ui.times import when_text
 from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, retint
 
 _SHOWN_DIGESTS = 24
@@ -96,6 +92,26 @@ def inside_pill(name: str) -> Pill:
     return pill
 
 
+def rewrite_line(
+    icon: IconLabel, words: QWidget, card: SweepCard | PlacedCard | FoldCard, wishes: Wishes, now_ms: int
+) -> QHBoxLayout:
+    """What a rewrite did, when it was, and its undo, in one line."""
+    line = QHBoxLayout()
+    line.setSpacing(9)
+    line.addWidget(icon)
+    line.addWidget(words, 1)
+    if card.undone:
+        line.addWidget(Pill("undone", "warn"))
+    line.addWidget(moment(card.at_ms, now_ms))
+    line.addWidget(undo_button(wishes, card.seq, card.undone))
+    return line
+
+
+def _said(icon: str, words: str, undone: bool) -> tuple[IconLabel, Words]:
+    shown = Words(words, 13, "faint" if undone else "text", weight=500)
+    return IconLabel(icon, px=15, ink="faint" if undone else "muted"), shown
+
+
 class SweepView(Card):
     """A sweep in one line; unfolds to the hashes of what became markers."""
 
@@ -103,22 +119,13 @@ class SweepView(Card):
         super().__init__((14, 5, 8, 5), 8)
         self._wishes, self._digests = wishes, card.digests
         self._hashes: FlowBox | None = None
-        ink: Role = "faint" if card.undone else "text"
         became = swept_words(card.outputs, card.steps, card.pictured)
         said = f"Sweep · {became} · {tokens_text(-card.saved)} tokens"
         said += (
             f" · {_REASONS.get(card.reason, card.reason)}" if _REASONS.get(card.reason, card.reason) else ""
         )
-        self.words = Words(said, 13, ink, weight=500)
         self.setAccessibleName(said)
-        row = QHBoxLayout()
-        row.setSpacing(9)
-        row.addWidget(IconLabel("layers", px=15, ink="faint" if card.undone else "muted"))
-        row.addWidget(self.words, 1)
-        if card.undone:
-            row.addWidget(Pill("undone", "warn"))
-        row.addWidget(moment(card.at_ms, now_ms))
-        row.addWidget(undo_button(wishes, card.seq, card.undone))
+        row = rewrite_line(*_said("layers", said, card.undone), card, wishes, now_ms)
         self.unfold_button = IconButton("chevron-down", "Show the hashes", px=15, edge=28)
         self.unfold_button.setVisible(bool(card.digests))
         self.unfold_button.clicked.connect(self.unfold)
@@ -170,20 +177,10 @@ class PlacedView(Card):
 
     def __init__(self, card: PlacedCard, wishes: Wishes, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
-        ink: Role = "faint" if card.undone else "text"
         said = f"{title_of(card)} · {tokens_text(-card.saved)} tokens"
         said += f" · {_PLACINGS.get(card.reason, card.reason)}"
-        self.words = Words(said, 13, ink, weight=500)
         self.setAccessibleName(said)
-        row = QHBoxLayout()
-        row.setSpacing(9)
-        row.addWidget(IconLabel("eye", px=15, ink="faint" if card.undone else "muted"))
-        row.addWidget(self.words, 1)
-        if card.undone:
-            row.addWidget(Pill("undone", "warn"))
-        row.addWidget(moment(card.at_ms, now_ms))
-        row.addWidget(undo_button(wishes, card.seq, card.undone))
-        self.body.addLayout(row)
+        self.body.addLayout(rewrite_line(*_said("eye", said, card.undone), card, wishes, now_ms))
 
 
 class PersonView(QWidget):

@@ -8,7 +8,8 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QVBoxLayout, QWidget
 
-from helix_desktop.ui.elements import Card, Role, Words, scaled, ui_font
+from helix_desktop.ui.elements import Card, Role, Words
+from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import retint

@@ -18,7 +18,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.ui import fonts
-from helix_desktop.ui.elements import Pill, Role, role_color, scaled, ui_font
+from helix_desktop.ui.elements import Role, role_color
+from helix_desktop.ui.fonts import scaled, ui_font
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.rows import Bullet
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.context.event import FoldKind
+from helix_desktop.context.event_rewrite import FoldKind
 from helix_desktop.ui.cache_browser.content_card import ContentCard
-from helix_desktop.ui.elements import Card, Line, Pill, Role, Words, scaled
+from helix_desktop.ui.elements import Card, Line, Role, Words
 from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, moment, undo_button
+from helix_desktop.ui.fonts import scaled
+from helix_desktop.ui.pill import Pill
+from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, rewrite_line
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.timeline.flow import FlowBox
 from helix_desktop.ui.timeline.rows import FoldCard, title_of
@@ -50,16 +52,10 @@ class FoldView(Card):
             self.note.head.setChecked(True)
 
     def _heading(self, now_ms: int, ink: Role) -> QHBoxLayout:
-        card, row = self._card, QHBoxLayout()
-        row.setSpacing(9)
+        card = self._card
         tone = "faint" if card.undone else "warn" if card.how == "truncate" else "muted"
-        row.addWidget(IconLabel(_GLYPHS[card.how], px=15, ink=tone))
-        row.addWidget(Line(fold_words(card), 13, 500, ink), 1)
-        if card.undone:
-            row.addWidget(Pill("undone", "warn"))
-        row.addWidget(moment(card.at_ms, now_ms))
-        row.addWidget(undo_button(self._wishes, card.seq, card.undone))
-        return row
+        icon = IconLabel(_GLYPHS[card.how], px=15, ink=tone)
+        return rewrite_line(icon, Line(fold_words(card), 13, 500, ink), card, self._wishes, now_ms)
 
     def _pills(self) -> list[QWidget]:
         card = self._card

@@ -6,23 +6,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from helix_desktop.context.event import (
-    AssistantSpoke,
+from helix_desktop.context.event import AssistantSpoke, Recorded, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.context.event_summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
-    Pinned,
-    Recorded,
-    Redone,
-    SweepMade,
-    ToolAnswered,
-    Undone,
-    Unpinned,
-    UserSpoke,
 )
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import form_text, pin_text

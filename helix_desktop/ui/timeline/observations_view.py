@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.ui.elements import Card, Line, Pill, Role, Tone, Words
+from helix_desktop.ui.elements import Card, Line, Role, Words
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.pill import Pill, Tone
 from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, model_pill, moment, undo_button
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    FormChosen,
+from helix_desktop.context.event import AssistantSpoke, Recorded, ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade, FormChosen, Redone, SweepMade, Undone
+from helix_desktop.context.event_summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
-    Recorded,
-    Redone,
-    SweepMade,
-    ToolAnswered,
-    Undone,
 )
 from helix_desktop.ui.timeline.rows import Point, PointKind
 

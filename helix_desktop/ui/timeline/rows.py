@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.context.event import FoldKind
+from helix_desktop.context.event_rewrite import FoldKind
 
 Phase: TypeAlias = Literal["Read", "Summarise", "Check", "Write"]
 PHASES: tuple[Phase, ...] = ("Read", "Summarise", "Check", "Write")

@@ -6,7 +6,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.ui.elements import Card, Line, Words, scaled, ui_font
+from helix_desktop.ui.elements import Card, Line, Words
+from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.cards import Wishes

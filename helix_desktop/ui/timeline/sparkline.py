@@ -9,8 +9,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.ui.elements import scaled, ui_font
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.rows import Point, PointKind
 

@@ -7,8 +7,9 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.ui.elements import Card as CardFrame
-from helix_desktop.ui.elements import EmptyState, Line, Now, Pill, wall_clock
+from helix_desktop.ui.elements import EmptyState, Line
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.cards import (
     FailureView,
@@ -39,6 +40,7 @@ from helix_desktop.ui.timeline.rows import (
 )
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSpark
+from helix_desktop.ui.times import Now, wall_clock
 from helix_desktop.ui.widgets import retint
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same

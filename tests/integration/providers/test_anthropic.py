@@ -22,8 +22,9 @@ from helix_desktop.context.message import (
     ToolSpec,
     Usage,
 )
-from helix_desktop.providers.anthropic import Anthropic
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
+from helix_desktop.providers.streaming import StreamedModel
 from tests.support.bound_thinking import BoundThinking
 from tests.support.chat_server import (
     Call,
@@ -62,8 +63,8 @@ def serving(*replies: Reply) -> ChatServer:
     return ChatServer(in_turn(*replies), wire=AnthropicWire())
 
 
-def model(server: ChatServer, http: Http, info: ModelInfo = INFO) -> Anthropic:
-    return Anthropic(info, server.base_url, KEY, http=http, retries=Naps().retries)
+def model(server: ChatServer, http: Http, info: ModelInfo = INFO) -> StreamedModel:
+    return model_behind("anthropic", info, server.base_url, KEY, http=http, retries=Naps().retries)
 
 
 def spoken(answer: Answer) -> Message:
@@ -93,7 +94,7 @@ async def test_headers_and_the_body_of_a_first_request(http: Http) -> None:
 
 async def test_an_address_without_its_version_is_completed(http: Http) -> None:
     async with serving(say("ok")) as server:
-        chat = Anthropic(INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
+        chat = model_behind("anthropic", INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
         assert (await answer_of(chat, Request(QUESTION))).text == "ok"
         assert server.requests[0].path == "/v1/messages"
 
@@ -286,7 +287,7 @@ def thinks(request: dict[str, Any], seal: str) -> Reply:
 class TestThinkingBoundToItsPrefix:
     """A sweep changes what stands before older thinking."""
 
-    async def steps(self, chat: Anthropic, messages: list[Message], count: int) -> None:
+    async def steps(self, chat: StreamedModel, messages: list[Message], count: int) -> None:
         """So many steps, each with a call and its result."""
         for _ in range(count):
             answer = await answer_of(chat, Request(tuple(messages), (READ,)))

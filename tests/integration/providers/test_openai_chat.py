@@ -20,7 +20,6 @@ from helix_desktop.context.errors import (
 )
 from helix_desktop.context.message import (
     Answer,
-    Arrival,
     Message,
     ModelInfo,
     ReasoningArrived,
@@ -30,9 +29,10 @@ from helix_desktop.context.message import (
     ToolSpec,
     Usage,
 )
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http, Timeouts
 from helix_desktop.providers.listing import list_models
-from helix_desktop.providers.openai_chat import OpenAIChat
+from helix_desktop.providers.streaming import StreamedModel
 from tests.support.chat_server import (
     Call,
     ChatServer,
@@ -53,6 +53,7 @@ from tests.support.chat_server import (
     page,
     say,
 )
+from tests.support.model_contract import answer_of, arrivals_of
 from tests.support.speakers import Naps
 
 KEY = "sk-very-secret-0123456789"
@@ -73,25 +74,15 @@ def naps() -> Naps:
     return Naps()
 
 
-def model(server: ChatServer, http: Http, naps: Naps | None = None, key: str = KEY) -> OpenAIChat:
+def model(server: ChatServer, http: Http, naps: Naps | None = None, key: str = KEY) -> StreamedModel:
     retries = (naps or Naps()).retries
-    return OpenAIChat(INFO, server.base_url, key, http=http, retries=retries)
-
-
-async def ask(chat: OpenAIChat, request: Request = QUESTION) -> list[Arrival]:
-    return [arrival async for arrival in chat.stream(request)]
-
-
-async def answer_to(chat: OpenAIChat, request: Request = QUESTION) -> Answer:
-    last = (await ask(chat, request))[-1]
-    assert isinstance(last, Answer)
-    return last
+    return model_behind("openai-chat", INFO, server.base_url, key, http=http, retries=retries)
 
 
 async def failure_of(*replies: Reply, http: Http, naps: Naps | None = None) -> ModelError:
     async with ChatServer(in_turn(*replies)) as server:
         with pytest.raises(ModelError) as caught:
-            await ask(model(server, http, naps))
+            await arrivals_of(model(server, http, naps), QUESTION)
     assert caught.value.what
     assert caught.value.fix
     assert KEY not in str(caught.value)
@@ -102,7 +93,7 @@ class TestAnswers:
     async def test_text_arrives_in_pieces_and_whole_at_the_end(self, http: Http) -> None:
         reply = Stream(Reasoning("Let me count."), Text("For"), Text("ty-two."), usage=Counts(90, 12, 64))
         async with ChatServer(lambda _: reply) as server:
-            arrivals = await ask(model(server, http))
+            arrivals = await arrivals_of(model(server, http), QUESTION)
         assert arrivals[:-1] == [
             ReasoningArrived("Let me count."),
             TextArrived("For"),
@@ -132,7 +123,7 @@ class TestAnswers:
             Call("read_file", '{"path": "b.py"}', "c2"),
         )
         async with ChatServer(lambda _: reply) as server:
-            answer = await answer_to(model(server, http), Request(QUESTION.messages, (READ,)))
+            answer = await answer_of(model(server, http), Request(QUESTION.messages, (READ,)))
         assert answer.calls == (
             ToolCall("c1", "read_file", '{"path": "größe.py"}'),
             ToolCall("c2", "read_file", '{"path": "b.py"}'),
@@ -141,7 +132,7 @@ class TestAnswers:
 
     async def test_the_request_carries_key_tools_and_no_sampling_parameters(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
-            await ask(model(server, http), Request(QUESTION.messages, (READ,)))
+            await arrivals_of(model(server, http), Request(QUESTION.messages, (READ,)))
             sent = server.requests[0]
         assert sent.headers["authorization"] == f"Bearer {KEY}"
         assert sent.json == {
@@ -163,14 +154,14 @@ class TestAnswers:
 
     async def test_no_key_sends_no_authorization(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
-            await ask(model(server, http, key=""))
+            await arrivals_of(model(server, http, key=""), QUESTION)
             assert "authorization" not in server.requests[0].headers
 
     async def test_one_connection_serves_many_steps(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
             chat = model(server, http)
             for _ in range(3):
-                await ask(chat)
+                await arrivals_of(chat, QUESTION)
             assert server.connections == 1
 
     async def test_an_assistant_message_goes_back_as_it_came(self, http: Http) -> None:
@@ -184,10 +175,10 @@ class TestAnswers:
         first = Stream(Reasoning("hm"), Delta({"tool_calls": [signed]}), finish="tool_calls")
         async with ChatServer(in_turn(first, say("ok"))) as server:
             chat = model(server, http)
-            answer = await answer_to(chat)
+            answer = await answer_of(chat, QUESTION)
             spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
             result = Message("tool", "text of a", call_id="c1", name="read_file")
-            await ask(chat, Request((*QUESTION.messages, spoken, result)))
+            await arrivals_of(chat, Request((*QUESTION.messages, spoken, result)))
             sent = server.bodies[1]["messages"][1:]
         del signed["index"]
         assert sent == [
@@ -212,7 +203,7 @@ class TestAnswers:
     )
     async def test_habits_of_compatible_servers(self, http: Http, reply: Reply, text: str) -> None:
         async with ChatServer(lambda _: reply) as server:
-            arrivals = await ask(model(server, http))
+            arrivals = await arrivals_of(model(server, http), QUESTION)
         assert [type(arrival) for arrival in arrivals] == [TextArrived, Answer]
         assert isinstance(arrivals[-1], Answer)
         assert (arrivals[-1].text, arrivals[-1].stop) == (text, "end")
@@ -220,7 +211,7 @@ class TestAnswers:
     async def test_a_server_that_lingers_after_its_end_marker_is_not_waited_for(self, http: Http) -> None:
         reply = Stream(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang())
         async with ChatServer(lambda _: reply) as server, asyncio.timeout(5):
-            assert (await answer_to(model(server, http))).text == "whole"
+            assert (await answer_of(model(server, http), QUESTION)).text == "whole"
 
     async def test_usage_is_not_asked_for_again_where_the_field_is_unknown(self, http: Http) -> None:
         def script(request: dict[str, object]) -> Reply:
@@ -230,8 +221,8 @@ class TestAnswers:
 
         async with ChatServer(script) as server:
             chat = model(server, http)
-            assert [type(arrival) for arrival in await ask(chat)] == [TextArrived, Answer]
-            await ask(chat)
+            assert [type(arrival) for arrival in await arrivals_of(chat, QUESTION)] == [TextArrived, Answer]
+            await arrivals_of(chat, QUESTION)
             assert ["stream_options" in body for body in server.bodies] == [True, False, False]
 
 
@@ -247,7 +238,7 @@ class TestForms:
         async with ChatServer(script) as server:
             chat = model(server, http)
             for _ in range(2):
-                await ask(chat, Request((*QUESTION.messages, *said)))
+                await arrivals_of(chat, Request((*QUESTION.messages, *said)))
             return [json.dumps(body["messages"]) for body in server.bodies]
 
     @staticmethod
@@ -378,14 +369,14 @@ class TestNonsense:
         assert isinstance(failure, ModelRefused)
 
     async def test_a_wrong_address_is_explained(self, http: Http) -> None:
-        chat = OpenAIChat(INFO, "localhost-without-scheme", http=http)
+        chat = model_behind("openai-chat", INFO, "localhost-without-scheme", http=http)
         with pytest.raises(ModelUnreachable, match="https://host/v1"):
-            await ask(chat)
+            await arrivals_of(chat, QUESTION)
 
     async def test_a_key_that_cannot_be_sent(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
             with pytest.raises(ModelRefused, match="Paste the key again"):
-                await ask(model(server, http, key="sk-\u201cquoted\u201d"))
+                await arrivals_of(model(server, http, key="sk-\u201cquoted\u201d"), QUESTION)
 
 
 class TestListing:

@@ -19,8 +19,9 @@ from helix_desktop.context.message import (
     ToolSpec,
     Usage,
 )
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_responses import OpenAIResponses
+from helix_desktop.providers.streaming import StreamedModel
 from tests.support.chat_server import (
     Call,
     ChatServer,
@@ -63,8 +64,10 @@ def serving(*replies: Reply) -> ChatServer:
     return ChatServer(in_turn(*replies), wire=ResponsesWire())
 
 
-def model(server: ChatServer, http: Http, name: str = "gpt-x") -> OpenAIResponses:
-    return OpenAIResponses(ModelInfo("openai", name), server.base_url, "k", http=http, retries=Naps().retries)
+def model(server: ChatServer, http: Http, name: str = "gpt-x") -> StreamedModel:
+    return model_behind(
+        "openai-responses", ModelInfo("openai", name), server.base_url, "k", http=http, retries=Naps().retries
+    )
 
 
 def after(answer: Answer) -> Request:

@@ -31,6 +31,7 @@ from helix_desktop.context.message import (
 )
 from helix_desktop.providers.http import Http, Timeouts
 from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.streaming import StreamedModel
 from tests.support.chat_server import (
     Beats,
     Call,
@@ -53,7 +54,7 @@ from tests.support.chat_server import (
     say,
 )
 from tests.support.model_contract import answer_of, arrivals_of
-from tests.support.speakers import DIALECTS, Dialect, Naps, Speaker
+from tests.support.speakers import DIALECTS, Dialect, Naps
 
 KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
@@ -90,7 +91,7 @@ class Rig:
         """A server that gives these replies in turn."""
         return ChatServer(in_turn(*replies), wire=self.dialect.wire)
 
-    def model(self, server: ChatServer, *, stall_s: float = 60.0) -> Speaker:
+    def model(self, server: ChatServer, *, stall_s: float = 60.0) -> StreamedModel:
         """A model behind it."""
         return self.dialect.model(server, self.http, self.naps.retries, INFO, key=KEY, stall_s=stall_s)
 

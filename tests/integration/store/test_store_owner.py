@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.context.errors import DataDirUnusable, StoreLocked
 from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.remote.server import StoreServer
+from helix_desktop.store.remote.shared import SharedStore
 from tests.support.store_killing import kill_a_writer
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, spoke
 
@@ -115,3 +119,24 @@ async def test_a_read_only_folder_is_named(tmp_path: Path, read_only: Callable[[
     read_only()
     with pytest.raises(DataDirUnusable, match="writable"):
         await LevelStore.open(tmp_path, WORKSPACE)
+
+
+@pytest.mark.parametrize("loopback", [False, True])
+async def test_a_server_that_is_stopped_while_it_begins_leaves_no_socket(
+    tmp_path: Path, loopback: bool
+) -> None:
+    store, folder = await SharedStore.open(tmp_path / "store", WORKSPACE), tmp_path / "address"
+    folder.mkdir()
+    for turns in range(6):
+        server = StoreServer(folder, WORKSPACE, store)
+        beginning = asyncio.get_running_loop().create_task(server.start(loopback))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        beginning.cancel()
+        with suppress(asyncio.CancelledError):
+            await beginning
+        await server.close()
+        del server, beginning
+        gc.collect()  # a socket that nobody closed is a warning, and that an error
+        assert list(folder.iterdir()) == []
+    await store.close()

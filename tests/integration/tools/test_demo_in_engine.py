@@ -12,16 +12,13 @@ from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.room import Room
 from helix_desktop.app.samples import DEMO_POLICY
 from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    Event,
-    FoldMade,
+from helix_desktop.context.event import AssistantSpoke, Event, ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
-    SweepMade,
-    ToolAnswered,
 )
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.tool import ApprovalAsk, Reply, Rule

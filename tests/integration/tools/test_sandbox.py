@@ -21,7 +21,7 @@ from helix_desktop.tools.sandbox_landlock import find_landlock, readable
 from helix_desktop.tools.sandboxes import Sandboxes, find_sandbox, no_sandboxes
 from helix_desktop.tools.toolbox import Toolbox
 from tests.support.hearing import Heard
-from tests.support.processes import alive
+from tests.support.processes import LONG, alive
 from tests.support.tool_cache import call_of, make_toolbox
 
 FOUND = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
@@ -172,15 +172,15 @@ async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
 
 @pytest.mark.parametrize("way", ["", "setsid ", "nohup setsid "])
 async def test_what_stays_behind_is_named_and_ended(yard: Yard, way: str) -> None:
-    text = await yard.text(f"{way}sleep 86399 >/dev/null 2>&1 </dev/null & sleep 0.05; echo done")
-    assert text.startswith("(left in the background, and ended: sleep 86399)\n")
-    assert not alive("sleep", "86399")
+    text = await yard.text(f"{way}sleep {LONG} >/dev/null 2>&1 </dev/null & sleep 0.05; echo done")
+    assert text.startswith(f"(left in the background, and ended: sleep {LONG})\n")
+    assert not alive("sleep", LONG)
 
 
 @pytest.mark.parametrize("way", ["setsid ", "env -i setsid -f "])
 async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, way: str) -> None:
     heard = Heard()
-    command = f"{way}sleep 86398 >/dev/null 2>&1 & echo begun; sleep 86398"
+    command = f"{way}sleep {LONG} >/dev/null 2>&1 & echo begun; sleep {LONG}"
     task = asyncio.get_running_loop().create_task(
         walled.box.run(call_of("run_command", command=command), heard)
     )
@@ -189,7 +189,7 @@ async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, w
     result = await task
     assert result.content.decode().startswith("no exit code: the user stopped it")
     assert "begun" in result.content.decode()
-    assert not alive("sleep", "86398")
+    assert not alive("sleep", LONG)
 
 
 async def test_git_obeys_nothing_that_a_command_wrote(walled: Yard) -> None:

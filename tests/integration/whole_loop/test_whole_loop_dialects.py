@@ -12,7 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.event import FoldMade, HandoverMade, SweepMade, ToolAnswered, TurnEnded
+from helix_desktop.context.event import ToolAnswered, TurnEnded
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.providers.http import Http

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.update import Arriving
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.providers.http import Http
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.chat_server import Call, ChatServer, Cut, Hang, Raw, Reply, Stream, Text, error, page, say

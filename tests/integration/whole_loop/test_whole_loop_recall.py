@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, SweepMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import SweepMade
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.policy import PROFILES
 from tests.support.chat_server import Call, Reply, Stream, Text, Wait, say
 from tests.support.loop_rig import HANDOVERS_ONLY, SUMMARY_TITLE, WINDOW, asks_for_summary, loop_rig

@@ -14,17 +14,12 @@ import pytest
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.update import Arriving, Update
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverMade
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
 from helix_desktop.providers.listing import list_models
-from helix_desktop.providers.openai_chat import OpenAIChat
 from tests.support.peer_rig import PeerRig, peer_rig, small
 from tests.support.peers import PEERS, Running, served
 
@@ -71,7 +66,9 @@ async def at_work(
     """A rig over a folder with one file. `window` is what we believe the server's to be."""
 
     def make(http: Http) -> Model:
-        return OpenAIChat(small("made-by-hand", window), f"{server.address}/v1", key, http=http)
+        return model_behind(
+            "openai-chat", small("made-by-hand", window), f"{server.address}/v1", key, http=http
+        )
 
     async with peer_rig(folder, make) as rig:
         (rig.root / "readme.txt").write_text("héllo 😀\n", encoding="utf-8")

@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts
 from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.row_widget import RowWidget
 from helix_desktop.ui.chat.rows import (
     ApprovalRow,
@@ -25,9 +24,7 @@ from helix_desktop.ui.chat.rows import (
     UserRow,
 )
 from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.icons import icon
 from helix_desktop.ui.theme import DARK, LIGHT
-from helix_desktop.ui.widgets import PushButton, retint
 
 DIGEST = "9f3a1c" + "0" * 58
 MARKDOWN = """Words **bold** and `code` at [site](https://example.org/x).
@@ -217,44 +214,6 @@ def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: 
     assert view.selected_text().strip() == "reply | x |\n\na\tb\n1\t2"
     QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert view.selected_text().startswith("ask\n\nreply")
-
-
-def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
-    page = ChatPage()
-    qtbot.addWidget(page)
-    retint(page, DARK)
-    page.ahead.show_proposal("Go on")
-    button = next(one for one in page.ahead.findChildren(PushButton) if one.text() == "Send this")
-    wanted = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
-    assert button.icon().pixmap(13, 13).toImage() == wanted
-
-
-def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", "- [ ] open\n- [x] done\n- plain")])
-    view.select_all()
-    assert view.selected_text() == "- [ ] open\n- [x] done\n- plain"
-
-
-def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatView) -> None:
-    typed: list[str] = []
-    view.typed.connect(typed.append)
-    view.board.model.reset(_pairs(3))
-    view.setFocus()
-    QTest.keyClicks(view, "Hi ß!")
-    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClick(view, Qt.Key.Key_F, Qt.KeyboardModifier.AltModifier)
-    for key in (Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Escape):
-        QTest.keyClick(view, key)
-    assert "".join(typed) == "Hiß!"
-
-
-def test_the_handle_of_the_scroll_bar_goes_where_nothing_can_be_scrolled(view: ChatView) -> None:
-    view.board.model.reset([UserRow("u", "short")])
-    assert not view.verticalScrollBar().isEnabled()
-    view.board.model.reset(_pairs(50))
-    assert view.verticalScrollBar().isEnabled()
-    view.board.model.reset([])
-    assert not view.verticalScrollBar().isEnabled()
 
 
 def test_copying_a_thousand_messages_takes_their_source(view: ChatView) -> None:
@@ -530,7 +489,7 @@ def test_rows_come_change_and_go(view: ChatView) -> None:
     model.append(ToolRow("t", "c", "bash", "ls", "running"))
     model.replace("t", ToolRow("t", "c", "bash", "ls", "ok", "out"))
     assert _widget(view, "t").accessibleName().endswith("done")
-    model.remove_last()
+    model.remove("t")
     assert view.board.deck is not None
     assert set(view.board.deck.shown) == {"u"}
     QGuiApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))

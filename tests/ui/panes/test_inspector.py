@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui.elements import when_text
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.from_window import levels_of
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.rows import CacheStats, RowKind
 from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.times import when_text
 from tests.support.panes_samples import NOW_MS, inspector, window_rows
 
 MINUTE, HOUR = 60_000, 3_600_000

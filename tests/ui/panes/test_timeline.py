@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.cache_browser.content_card import ContentCard
-from helix_desktop.ui.elements import Line, Pill, Words
+from helix_desktop.ui.elements import Line, Words
+from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import DARK
 from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.flow import BulletView

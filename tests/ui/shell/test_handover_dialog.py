@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.cut import Cut
-from helix_desktop.ui.elements import Pill, Words
+from helix_desktop.ui.elements import Words
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, Reach, reaches
+from helix_desktop.ui.pill import Pill
 from tests.support.histories import played
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"

@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.event import BudgetSet, TurnEnded
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
-from helix_desktop.providers.openai_chat import OpenAIChat
 from helix_desktop.ui.chat.rows import DividerRow, NoticeRow
 from helix_desktop.ui.field import Field
 from helix_desktop.ui.spending.dialog import BudgetDialog
@@ -115,7 +115,7 @@ async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path:
         await rig.use_server(server)
         info = msgspec.structs.replace(rig.room.model.info, price_in=100.0, price_out=1_000.0)
         http = Http()
-        await rig.room.use(OpenAIChat(info, server.base_url, http=http))
+        await rig.room.use(model_behind("openai-chat", info, server.base_url, http=http))
         await rig.say("Go")
         await http.aclose()
         assert rig.window.spending.text() == "2k tokens · $0.38"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import FoldMade, SweepMade, ToolAnswered
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.layout import PinnedCopy
 from helix_desktop.ui.chat.rows import DividerRow, ToolRow
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say

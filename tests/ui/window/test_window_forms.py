@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication, QDialog
 
-from helix_desktop.context.event import FormChosen, OutputHeld, ToolAnswered
+from helix_desktop.context.event import OutputHeld, ToolAnswered
+from helix_desktop.context.event_rewrite import FormChosen
 from helix_desktop.context.intake_choice import OPENING as QUESTION
 from helix_desktop.ui.chat.rows import DividerRow, ToolRow
 from helix_desktop.ui.dialogs import TextQuestion

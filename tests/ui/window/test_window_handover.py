@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import SECTIONS, HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.context.event_summary import SECTIONS, HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.ui.chat.rows import DividerRow
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.chat_server import Call, ChatServer, Refusal, Reply, Stream, Text, Wait, error, say

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import HandoverFailed, HandoverMade, SweepMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import SweepMade
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.context.window import marker_of
 from helix_desktop.ui.cache_browser.rows import CacheFilter
 from helix_desktop.ui.cache_browser.source import RoomSource

@@ -10,7 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.event import AssistantSpoke, SweepMade, TurnEnded
+from helix_desktop.context.event import AssistantSpoke, TurnEnded
+from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.settings.rows import ProviderForm

@@ -12,14 +12,8 @@ import pytest
 from helix_desktop.agent.draft import HandoverDraft
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.context.errors import CompactionRefused, HelixError, ModelUnreachable
-from helix_desktop.context.event import (
-    HandoverMade,
-    MessageQueued,
-    ObservationsMade,
-    ObservationsPlaced,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import MessageQueued, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.context.message import Request
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.validity import problems

@@ -9,7 +9,8 @@ import pytest
 
 from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.update import CompactionMoved, Phase
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import GatedStore, Rig
 from tests.support.scripted_model import ScriptedModel, called, in_turn, said

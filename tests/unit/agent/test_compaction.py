@@ -1,4 +1,4 @@
-"""Handovers in three phases beside a conversation that goes on (CONTEXT.md 3.3)."""
+"""Handovers in three phases beside a conversation that goes on."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import CompactionMoved
 from helix_desktop.context import planner
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
-from helix_desktop.context.event import (
-    FormChosen,
-    HandoverFailed,
-    HandoverMade,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.context.event import ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_rewrite import FormChosen, SweepMade
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import Rig
-from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, in_turn, said
+from tests.support.scripted_model import (
+    SUMMARY,
+    Play,
+    Script,
+    ScriptedModel,
+    called,
+    in_turn,
+    said,
+    thinking_aloud,
+)
 
 # Outputs stay in the window, so that it is the handover that must make room.
 NO_SWEEP = msgspec.structs.replace(
@@ -55,12 +58,6 @@ def working(steps: int, words: int = 400) -> Script:
         )
 
     return play
-
-
-def talking(steps: int, words: int = 600) -> Script:
-    """A model that thinks aloud, which no sweep can take."""
-    plays = [called(("say", {}), text="word " * words, key=f"t{number}-") for number in range(steps)]
-    return lambda _: plays.pop(0) if plays else said("Done.")
 
 
 def texts(request: Request) -> str:
@@ -128,7 +125,7 @@ async def test_two_handovers_back_can_be_recalled() -> None:
 )
 async def test_without_a_usable_summary_the_ledger_stands_in(play: Play) -> None:
     """A model that fails or writes nonsense costs nothing but its summary; the card says so."""
-    rig = Rig(ScriptedModel(talking(12), summary=lambda _: play), NO_SWEEP)
+    rig = Rig(ScriptedModel(thinking_aloud(12), summary=lambda _: play), NO_SWEEP)
     talk = await rig.begin()
     assert (await talk.run("Think.")).how == "done"
     await rig.idle()
@@ -142,7 +139,7 @@ async def test_without_a_usable_summary_the_ledger_stands_in(play: Play) -> None
 async def test_a_retry_voids_the_summary_so_far() -> None:
     """Only what came after it is read."""
     play: Play = [TextArrived("nonsense"), Retrying(1, 0.0, "again"), TextArrived(SUMMARY), Answer(SUMMARY)]
-    rig = Rig(ScriptedModel(talking(12), summary=lambda _: play), NO_SWEEP)
+    rig = Rig(ScriptedModel(thinking_aloud(12), summary=lambda _: play), NO_SWEEP)
     talk = await rig.begin()
     await talk.run("Think.")
     await rig.idle()
@@ -151,7 +148,7 @@ async def test_a_retry_voids_the_summary_so_far() -> None:
 
 async def ready(script: Script | None = None, summary: Script | None = None) -> Rig:
     """A conversation of two turns, the first of which can be handed over by hand."""
-    rig = Rig(ScriptedModel(script or talking(9), summary=summary), BY_HAND)
+    rig = Rig(ScriptedModel(script or thinking_aloud(9), summary=summary), BY_HAND)
     talk = await rig.begin()
     await talk.run("Think.")
     await talk.run("And now?")
@@ -180,7 +177,7 @@ async def test_by_hand_with_focus() -> None:
 
 async def test_by_hand_there_may_be_nothing_to_do() -> None:
     """Said at once, not recorded: it must not count as a failure of the program's own handovers."""
-    rig = Rig(ScriptedModel(talking(2)), NO_SWEEP)
+    rig = Rig(ScriptedModel(thinking_aloud(2)), NO_SWEEP)
     talk = await rig.begin()
     await talk.run("Think.")
     for _ in range(4):
@@ -199,7 +196,7 @@ async def test_history_changed_meanwhile() -> None:
     rig = await ready(summary=lambda _: [gate, *said(SUMMARY)])
     rig.talk.compact()
     await rig.talk.settle()
-    rig.model.script = talking(9)
+    rig.model.script = thinking_aloud(9)
     await rig.talk.run("Think again.")
     await rig.talk.run("And now?")
     gate.clear()
@@ -229,7 +226,7 @@ async def test_what_is_recorded_meanwhile_does_no_harm() -> None:
 async def test_refusals_back_off_and_open_the_breaker() -> None:
     """A summary longer than what it replaces is refused; tries wait 120, then 240 s; then none is made."""
     long = SUMMARY + "\n- word" * 9_000
-    rig = Rig(ScriptedModel(talking(12), summary=lambda _: said(long)), NO_SWEEP)
+    rig = Rig(ScriptedModel(thinking_aloud(12), summary=lambda _: said(long)), NO_SWEEP)
     talk = await rig.begin()
     await talk.run("Think.")
     await rig.idle()
@@ -246,7 +243,7 @@ async def test_refusals_back_off_and_open_the_breaker() -> None:
 async def test_a_handover_by_hand_closes_the_breaker() -> None:
     """After three failures the program leaves it to the person; theirs held, it takes over again."""
     long = SUMMARY + "\n- word" * 9_000
-    rig = Rig(ScriptedModel(talking(12), summary=lambda _: said(long)), NO_SWEEP)
+    rig = Rig(ScriptedModel(thinking_aloud(12), summary=lambda _: said(long)), NO_SWEEP)
     talk = await rig.begin()
     await talk.run("Think.")
     for _ in range(3):
@@ -261,7 +258,7 @@ async def test_a_handover_by_hand_closes_the_breaker() -> None:
     assert [one.trigger for one in rig.events(HandoverMade)] == ["by hand"]
     assert not planner.breaker_open(talk.session.transcript)
     rig.clock.pass_s(60)
-    rig.model.script = talking(9)
+    rig.model.script = thinking_aloud(9)
     await talk.run("Think again.")
     await rig.idle()
     assert [one.trigger for one in rig.events(HandoverMade)] == ["by hand", "85 %"]
@@ -330,7 +327,7 @@ async def test_a_handover_updates_the_former_one() -> None:
     rig.talk.compact()
     await rig.talk.settle()
     first = rig.events(HandoverMade)[0]
-    rig.model.script = talking(9)
+    rig.model.script = thinking_aloud(9)
     await rig.talk.run("Think again.")
     await rig.talk.run("And now?")
     rig.talk.compact()
@@ -358,7 +355,7 @@ async def test_unsupported_sentences_are_marked() -> None:
 
 async def test_the_cooldown_holds() -> None:
     """After a handover that held, the next needs its minute."""
-    rig = Rig(ScriptedModel(talking(12)), NO_SWEEP)
+    rig = Rig(ScriptedModel(thinking_aloud(12)), NO_SWEEP)
     talk = await rig.begin()
     await talk.run("Think.")
     await rig.idle()
@@ -387,7 +384,7 @@ async def test_what_does_not_fit_is_swept() -> None:
 
 async def test_what_cannot_be_swept_is_handed_over() -> None:
     """Without asking the model, so that the turn can go on at once."""
-    rig = Rig(ScriptedModel(talking(18)), BY_HAND)
+    rig = Rig(ScriptedModel(thinking_aloud(18)), BY_HAND)
     talk = await rig.begin()
     assert (await talk.run("Think.")).how == "done"
     made = rig.events(HandoverMade)
@@ -411,7 +408,7 @@ async def test_what_does_not_fit_at_all_is_refused() -> None:
 
 async def test_off_is_off() -> None:
     """No rewrite of any kind, not even to make room: a clear error that says how to turn it on."""
-    rig = Rig(ScriptedModel(talking(20)), PROFILES["off"])
+    rig = Rig(ScriptedModel(thinking_aloud(20)), PROFILES["off"])
     talk = await rig.begin()
     ended = await talk.run("Think.")
     assert ended.how == "failed"
@@ -438,7 +435,7 @@ async def test_one_at_a_time() -> None:
 async def test_a_stop_leaves_the_handover_alone() -> None:
     """The turn ends; the summary under way is still written."""
     gate = asyncio.Event()
-    rig = Rig(ScriptedModel(talking(30, 550), summary=lambda _: [gate, *said(SUMMARY)]), NO_SWEEP)
+    rig = Rig(ScriptedModel(thinking_aloud(30, 550), summary=lambda _: [gate, *said(SUMMARY)]), NO_SWEEP)
     talk = await rig.begin()
     await talk.send("Think.")
     await rig.when(lambda: rig.model.summary_requests)

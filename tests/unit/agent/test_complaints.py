@@ -1,4 +1,4 @@
-"""What people complain of elsewhere, each as a test that it does not happen here (CONTEXT.md section 5).
+"""What people complain of elsewhere, each as a test that it does not happen here.
 
 What the window alone can show stands in the tests of the context under the same name.
 """
@@ -12,20 +12,22 @@ import msgspec
 import pytest
 
 from helix_desktop.context.errors import DigestUnknown, ModelOverflow
-from helix_desktop.context.event import (
-    HandoverFailed,
-    HandoverMade,
-    MessageQueued,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.context.event import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_rewrite import SweepMade
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE
 from helix_desktop.context.message import Answer, ModelInfo, Request, TextArrived
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import GatedStore, Rig
-from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, WordCounter, called, said
+from tests.support.scripted_model import (
+    SUMMARY,
+    Play,
+    ScriptedModel,
+    WordCounter,
+    called,
+    said,
+    thinking_aloud,
+)
 
 # What was said stays in the window, so that it is the handover that must make room.
 HANDOVERS = msgspec.structs.replace(
@@ -40,12 +42,6 @@ HANDOVERS = msgspec.structs.replace(
 SMALL = ModelInfo("test", "scripted", window=3_000, reserve=200)
 
 
-def talking(steps: int, words: int = 600) -> Script:
-    """A model that thinks aloud, which no sweep can take, then says `Done.`"""
-    plays = [called(("say", {}), text=f"word{n} " * words, key=f"t{n}-") for n in range(steps)]
-    return lambda _: plays.pop(0) if plays else said("Done.")
-
-
 def texts(request: Request) -> str:
     """All that a request says."""
     return "\n".join(message.text for message in request.messages)
@@ -54,7 +50,7 @@ def texts(request: Request) -> str:
 async def test_compactions_do_not_loop() -> None:
     """A summary that is always refused is tried three times, ever later, each time told; then never again."""
     useless = SUMMARY + "\n- word" * 9_000
-    rig = Rig(ScriptedModel(talking(11, 625), summary=lambda _: said(useless)), HANDOVERS)
+    rig = Rig(ScriptedModel(thinking_aloud(11, 625), summary=lambda _: said(useless)), HANDOVERS)
     talk = await rig.begin()
     await talk.run("Think.")
     for _ in range(20):
@@ -90,7 +86,9 @@ async def test_an_overflow_does_not_loop() -> None:
 async def test_the_summary_call_itself_does_not_overflow() -> None:
     """Asked is for what fits the model, however long the history; an overflow all the same costs no turn."""
     plays: list[Play] = [said(SUMMARY), [ModelOverflow("Too long.")], [ModelOverflow("Too long.")]]
-    model = ScriptedModel(talking(60, 300), SMALL, summary=lambda _: plays.pop(0) if plays else said(SUMMARY))
+    model = ScriptedModel(
+        thinking_aloud(60, 300), SMALL, summary=lambda _: plays.pop(0) if plays else said(SUMMARY)
+    )
     rig = Rig(model, HANDOVERS)
     talk = await rig.begin()
     rig.room.listen(lambda *_: rig.clock.pass_s(20))
@@ -109,7 +107,7 @@ async def test_the_summary_call_itself_does_not_overflow() -> None:
 async def test_input_is_not_blocked_while_compacting() -> None:
     """While a summary is written the person can send, have an answer, rename and stop."""
     gate = asyncio.Event()
-    model = ScriptedModel(talking(12), summary=lambda _: [TextArrived("## "), gate, Answer(SUMMARY)])
+    model = ScriptedModel(thinking_aloud(12), summary=lambda _: [TextArrived("## "), gate, Answer(SUMMARY)])
     rig = Rig(model, HANDOVERS)
     talk = await rig.begin()
     await talk.run("Think.")
@@ -131,7 +129,7 @@ async def test_input_is_not_blocked_while_compacting() -> None:
 async def test_no_message_is_dropped_meanwhile() -> None:
     """What is sent while a turn runs and a summary is written is kept, in order, and comes behind it."""
     gate = asyncio.Event()
-    model = ScriptedModel(talking(14), summary=lambda _: [gate, Answer(SUMMARY)])
+    model = ScriptedModel(thinking_aloud(14), summary=lambda _: [gate, Answer(SUMMARY)])
     rig = Rig(model, HANDOVERS)
     talk = await rig.begin()
     await talk.send("Think.")
@@ -166,7 +164,8 @@ async def test_what_is_typed_is_not_dropped_for_its_characters(text: str) -> Non
 
 async def test_a_compaction_is_seen_before_it_is_made_and_taken_back_after() -> None:
     """A draft shows its text and what it frees and changes nothing; made, it can be undone and done again."""
-    rig = Rig(ScriptedModel(talking(9)), msgspec.structs.replace(HANDOVERS, handover_least_messages=10_000))
+    by_hand = msgspec.structs.replace(HANDOVERS, handover_least_messages=10_000)
+    rig = Rig(ScriptedModel(thinking_aloud(9)), by_hand)
     talk = await rig.begin()
     await talk.run("Think.")
     await talk.run("And now?")
@@ -188,7 +187,7 @@ async def test_a_compaction_is_seen_before_it_is_made_and_taken_back_after() -> 
 
 async def test_nothing_leaks_between_sessions() -> None:
     """No word or hash of one session stands in a request of another; another workspace's store knows none."""
-    rig = Rig(ScriptedModel(talking(12)), HANDOVERS)
+    rig = Rig(ScriptedModel(thinking_aloud(12)), HANDOVERS)
     talk = await rig.begin()
     await talk.run("The password is swordfish.")
     await rig.idle()
@@ -229,7 +228,7 @@ async def test_the_store_does_not_grow_by_what_it_has() -> None:
 
 async def test_off_is_off() -> None:
     """Not a byte of what was said is changed or left out; when it does not fit, a clear error says so."""
-    rig = Rig(ScriptedModel(talking(30)), PROFILES["off"])
+    rig = Rig(ScriptedModel(thinking_aloud(30)), PROFILES["off"])
     talk = await rig.begin()
     ended = await talk.run("Think.")
     assert ended == TurnEnded("failed", ended.what, ended.why, "Compaction is off: turn a profile on.")

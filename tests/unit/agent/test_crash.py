@@ -14,15 +14,14 @@ from helix_desktop.agent.update import Happened, Trouble
 from helix_desktop.context.content import Content
 from helix_desktop.context.event import (
     AssistantSpoke,
-    HandoverMade,
     Recorded,
-    SweepMade,
     ToolAnswered,
     TurnEnded,
-    Undone,
     UserSpoke,
     digests_in,
 )
+from helix_desktop.context.event_rewrite import SweepMade, Undone
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import GatedStore, Rig
 from tests.support.linter import lint

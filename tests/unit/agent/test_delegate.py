@@ -1,4 +1,4 @@
-"""The tool `delegate`: tasks that the agent gives out, and their sessions (CONTEXT.md 3.7)."""
+"""The tool `delegate`: tasks that the agent gives out, and their sessions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from helix_desktop.context.event import (
     ApprovalGiven,
     SessionStarted,
     SubagentStarted,
-    SweepMade,
     ToolAnswered,
     TurnEnded,
 )
+from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.tool import Delegated

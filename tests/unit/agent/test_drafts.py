@@ -11,12 +11,13 @@ from helix_desktop.agent.draft import HandoverDraft
 from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import CompactionMoved
 from helix_desktop.context.errors import CompactionRefused, InputUnusable, ModelUnreachable
-from helix_desktop.context.event import SECTIONS, Bullet, HandoverFailed, HandoverMade, TurnEnded
+from helix_desktop.context.event import TurnEnded
+from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Request
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import Rig
-from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, said
+from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, said, thinking_aloud
 
 BY_HAND = msgspec.structs.replace(
     PROFILES["balanced"],
@@ -28,15 +29,9 @@ BY_HAND = msgspec.structs.replace(
 )
 
 
-def talking(steps: int, words: int = 600) -> Script:
-    """A model that thinks aloud, which no sweep can take."""
-    plays = [called(("say", {}), text="word " * words, key=f"t{number}-") for number in range(steps)]
-    return lambda _: plays.pop(0) if plays else said("Done.")
-
-
 async def ready(summary: Script | None = None) -> Rig:
     """A conversation of two turns, the first of which can be handed over."""
-    rig = Rig(ScriptedModel(talking(9), summary=summary), BY_HAND)
+    rig = Rig(ScriptedModel(thinking_aloud(9), summary=summary), BY_HAND)
     talk = await rig.begin()
     await talk.run("Think.")
     await talk.run("And now?")
@@ -162,7 +157,7 @@ async def test_history_changed_after_the_draft() -> None:
     with pytest.raises(CompactionRefused, match="changed meanwhile"):
         await rig.talk.commit_handover(stale)
     (seq,) = rig.talk.session.transcript.rewrites.handovers
-    rig.model.script = talking(9)
+    rig.model.script = thinking_aloud(9)
     await rig.talk.run("Think again.")
     await rig.talk.run("And now?")
     second = await rig.talk.draft_handover()
@@ -256,7 +251,7 @@ async def test_a_draft_without_a_model() -> None:
 
 async def test_nothing_to_draft() -> None:
     """Said at once; the model is not asked."""
-    rig = Rig(ScriptedModel(talking(2)), BY_HAND)
+    rig = Rig(ScriptedModel(thinking_aloud(2)), BY_HAND)
     talk = await rig.begin()
     assert talk.ranges() == []
     with pytest.raises(CompactionRefused, match="nothing to hand over"):

@@ -11,7 +11,9 @@ from helix_desktop.agent.roles import Roles
 from helix_desktop.agent.update import IntakeMoved
 from helix_desktop.context.digest import handle
 from helix_desktop.context.errors import FormRefused, ModelRefused
-from helix_desktop.context.event import Form, FormChosen, HandoverMade, SweepMade, ToolAnswered
+from helix_desktop.context.event import ToolAnswered
+from helix_desktop.context.event_rewrite import Form, FormChosen, SweepMade
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.message import Answer, ModelInfo, Usage
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.tool import ToolResult

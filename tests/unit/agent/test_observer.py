@@ -1,4 +1,4 @@
-"""Observations and reflections beside a conversation that goes on (CONTEXT.md 3.5)."""
+"""Observations and reflections beside a conversation that goes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from helix_desktop.agent.summariser import NO_MODEL
 from helix_desktop.agent.update import ObservationMoved
 from helix_desktop.context.distil import OBSERVE, REFINE
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
-from helix_desktop.context.event import (
+from helix_desktop.context.event_summary import (
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,

@@ -1,4 +1,4 @@
-"""Observing while other things happen: messages, handovers, undo, a stop, a restart (CONTEXT.md 3.5)."""
+"""Observing while other things happen: messages, handovers, undo, a stop, a restart."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import ObservationMoved, Phase
 from helix_desktop.context.distil import REFINE
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import (
-    FoldMade,
-    FormChosen,
-    MessageQueued,
-    ObservationsFailed,
-    ObservationsMade,
-    ObservationsPlaced,
-    Pinned,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.context.event import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, FormChosen, Pinned
+from helix_desktop.context.event_summary import ObservationsFailed, ObservationsMade, ObservationsPlaced
 from helix_desktop.context.message import Request, TextArrived
 from helix_desktop.context.observation import TITLE
 from helix_desktop.store.leveldb import LevelStore

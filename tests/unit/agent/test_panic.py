@@ -6,15 +6,9 @@ import msgspec
 import pytest
 
 from helix_desktop.context.errors import ModelOverflow
-from helix_desktop.context.event import (
-    Attachment,
-    FoldMade,
-    HandoverMade,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.context.event import Attachment, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES, Policy
 from tests.support.agent_rig import Rig

@@ -6,18 +6,22 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.update import Trouble
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    BudgetNeared,
-    HandoverMade,
-    ToolAnswered,
-    TurnEnded,
-)
+from helix_desktop.context.event import AssistantSpoke, BudgetNeared, ToolAnswered, TurnEnded
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.message import Answer, ModelInfo, Usage
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.spending import Budget, Spending, dollars, price_of
 from tests.support.agent_rig import Rig
-from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, in_turn, said
+from tests.support.scripted_model import (
+    SUMMARY,
+    Play,
+    Script,
+    ScriptedModel,
+    called,
+    in_turn,
+    said,
+    thinking_aloud,
+)
 from tests.support.subagent_rig import PARENT, Household, delegating
 
 PRICED = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_cached=0.5, price_out=10.0)
@@ -28,12 +32,6 @@ PLAIN = PROFILES["plain"]
 NO_SWEEP = msgspec.structs.replace(
     PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8, observe_at=0.0
 )
-
-
-def at_length(steps: int, words: int = 600) -> Script:
-    """A model that thinks aloud, which no sweep can take."""
-    plays = [called(("say", {}), text="word " * words, key=f"t{number}-") for number in range(steps)]
-    return lambda _: plays.pop(0) if plays else said("Done.")
 
 
 def costing(play: Play, given: int, told: int, cached: int = 0) -> Play:
@@ -147,12 +145,12 @@ async def test_subagents_spend_from_the_budget_of_their_parent() -> None:
 
 async def test_no_summary_is_begun_that_cannot_be_paid() -> None:
     """Not by itself, which would only be told as trouble; by hand it says why."""
-    model = ScriptedModel(at_length(9), summary=lambda _: costing(said(SUMMARY), 2_000, 100))
+    model = ScriptedModel(thinking_aloud(9), summary=lambda _: costing(said(SUMMARY), 2_000, 100))
     rig = Rig(model, NO_SWEEP)
     talk = await rig.begin()
     await talk.run("Go.")
     await talk.run("Wait.")
-    model.script = at_length(2, 1_600)
+    model.script = thinking_aloud(2, 1_600)
     await talk.purse.allow(Budget(tokens=talk.purse.spent.tokens + 1))
     assert (await talk.run("Go on.")).cause == "budget"
     await talk.settle()

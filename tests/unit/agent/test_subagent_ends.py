@@ -1,4 +1,4 @@
-"""However a subagent ends, its log is closed, its parent is told, and nothing runs on (CONTEXT.md 3.7)."""
+"""However a subagent ends, its log is closed, its parent is told, and nothing runs on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from helix_desktop.context.content import Content
 from helix_desktop.context.errors import HelixError, ModelRefused, StoreWriteFailed, SubagentFailed
 from helix_desktop.context.event import (
     AssistantSpoke,
-    HandoverMade,
     Recorded,
     SessionStarted,
     ToolAnswered,
@@ -24,6 +23,7 @@ from helix_desktop.context.event import (
     UserSpoke,
     digests_in,
 )
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.message import Answer, Ended, Request
 from helix_desktop.context.policy import PROFILES
 from tests.support.agent_rig import GatedStore

@@ -1,4 +1,4 @@
-"""Subagents: sessions of their own, side by side; only the result reaches the parent (CONTEXT.md 3.7)."""
+"""Subagents: sessions of their own, side by side; only the result reaches the parent."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from helix_desktop.agent.subagent import SubagentResult
 from helix_desktop.agent.update import Arriving, CallWaiting
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.errors import ToolError
-from helix_desktop.context.event import (
-    ApprovalGiven,
-    AssistantSpoke,
-    SessionStarted,
-    SweepMade,
-    ToolAnswered,
-    TurnEnded,
-)
+from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, SessionStarted, ToolAnswered, TurnEnded
+from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.message import Answer, ModelInfo, Usage
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.transcript import Transcript

@@ -7,14 +7,9 @@ import pytest
 
 from helix_desktop.context import cut as cuts
 from helix_desktop.context import fold, panic
-from helix_desktop.context.event import (
-    FoldMade,
-    HandoverMade,
-    ObservationsMade,
-    Recorded,
-    Undone,
-    UserSpoke,
-)
+from helix_desktop.context.event import Recorded, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, Undone
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.layout import Block, Item
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window import project

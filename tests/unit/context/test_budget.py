@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from helix_desktop.context import cut as cuts
 from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge, gauge
-from helix_desktop.context.event import HandoverFailed, TurnEnded
+from helix_desktop.context.event import TurnEnded
+from helix_desktop.context.event_summary import HandoverFailed
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from tests.support.histories import MODEL, Maker, histories, played

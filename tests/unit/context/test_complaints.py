@@ -1,4 +1,4 @@
-"""What people complain of elsewhere, each as a test that it does not happen here (CONTEXT.md section 5).
+"""What people complain of elsewhere, each as a test that it does not happen here.
 
 What needs an agent at work stands in its own tests under the same name.
 """
@@ -14,16 +14,9 @@ import pytest
 from helix_desktop.context import cut as cuts
 from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge, gauge
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    FoldMade,
-    HandoverMade,
-    ObservationsPlaced,
-    SweepMade,
-    ToolAnswered,
-    Undone,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade, Undone
+from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.handover import TITLE
 from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Message, ModelInfo

@@ -1,4 +1,4 @@
-"""Where a handover may end (CONTEXT.md 3.3)."""
+"""Where a handover may end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context import cut as cuts
-from helix_desktop.context.event import AssistantSpoke, HandoverMade, ToolAnswered, Undone, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import Undone
+from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.transcript import Transcript

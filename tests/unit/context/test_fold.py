@@ -1,4 +1,4 @@
-"""When old steps become a note, which ones, and when notes become a shorter one (CONTEXT.md 3.2)."""
+"""When old steps become a note, which ones, and when notes become a shorter one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context import fold, note
-from helix_desktop.context.event import AssistantSpoke, FoldMade, ToolAnswered, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
 from helix_desktop.context.layout import Item
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.transcript import Transcript

@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import (
-    SECTIONS,
-    AssistantSpoke,
-    Bullet,
-    HandoverMade,
-    Section,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import UNSUPPORTED, covered_by, parse, render, user_texts
 from helix_desktop.context.index import HEAD, index_text

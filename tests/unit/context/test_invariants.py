@@ -1,4 +1,4 @@
-"""The invariants of the context, each over random histories (CONTEXT.md section 2).
+"""The invariants of the context, each over random histories.
 
 Isolation (7) is tested with the workspaces and the store, the user who is never blocked (8) with the agent.
 """
@@ -14,21 +14,17 @@ from hypothesis import given
 from helix_desktop.context import planner, sweep
 from helix_desktop.context.budget import gauge
 from helix_desktop.context.digest import handle
-from helix_desktop.context.event import (
-    AssistantSpoke,
+from helix_desktop.context.event import AssistantSpoke, Recorded, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     FormChosen,
-    HandoverMade,
-    ObservationsPlaced,
     Pinned,
-    Recorded,
     Redone,
     SweepMade,
-    ToolAnswered,
     Undone,
     Unpinned,
-    UserSpoke,
 )
+from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Request

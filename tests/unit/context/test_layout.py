@@ -7,14 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.event import (
-    FoldMade,
-    HandoverMade,
-    ObservationsMade,
-    ObservationsPlaced,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.context.event import ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.context.layout import Block, Cover, Item, PinnedCopy, in_force
 from helix_desktop.context.transcript import Transcript
 from tests.support.histories import Maker, histories

@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from helix_desktop.context import distil, fold, observation
 from helix_desktop.context.distil import parse, quoted, refined
 from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import (
-    AssistantSpoke,
-    Observation,
-    ObservationsMade,
-    Redone,
-    ToolAnswered,
-    Undone,
-    UserSpoke,
-)
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import Redone, Undone
+from helix_desktop.context.event_summary import Observation, ObservationsMade
 from helix_desktop.context.handover import UNSUPPORTED
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.policy import PROFILES
@@ -434,7 +428,7 @@ def test_requests_tell_what_is_known() -> None:
     """The newest facts stand before a record; a refinement's record is the facts themselves."""
     maker = talked(4)
     place(maker, prepared(maker))
-    held = observation.in_place(maker.transcript.live())
+    held = list(maker.transcript.rewrites.in_place.values())
     assert len(held) == 1
     record = record_of(maker.transcript.items[-6:])
     text = whole(distil.observe_brief("Note.", record, held)).messages[1].text

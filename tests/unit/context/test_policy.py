@@ -27,7 +27,7 @@ def test_a_profile_needs_no_numbers(name: str) -> None:
 
 
 def test_an_empty_file_is_balanced() -> None:
-    """The default is Balanced with the numbers of CONTEXT.md 3.5."""
+    """The default is Balanced, with the numbers that were measured."""
     policy = policy_from({})
     assert policy == PROFILES["balanced"]
     assert (policy.protect_steps, policy.protect_tokens, policy.least_saving) == (10, 8_000, 100)

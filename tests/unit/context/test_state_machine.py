@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from helix_desktop.context.event import Form, HandoverFailed
+from helix_desktop.context.event_rewrite import Form
+from helix_desktop.context.event_summary import HandoverFailed
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.window import Projector, project
 from tests.support import rewriting

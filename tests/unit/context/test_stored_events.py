@@ -9,7 +9,8 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from helix_desktop.context.event import ApprovalGiven, Event, Recorded, Undone, digests_in
+from helix_desktop.context.event import ApprovalGiven, Event, Recorded, digests_in
+from helix_desktop.context.event_rewrite import Undone
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.spending import Budget

@@ -1,4 +1,4 @@
-"""When old outputs become markers (CONTEXT.md 3.1)."""
+"""When old outputs become markers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from helix_desktop.context import planner, sweep
 from helix_desktop.context.digest import handle
-from helix_desktop.context.event import AssistantSpoke, SweepMade, ToolAnswered
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
+from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.window import NO_OUTPUT, message_of
 from tests.support.histories import Maker, histories, played, unfolded

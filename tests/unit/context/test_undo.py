@@ -8,19 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context import fold
-from helix_desktop.context.event import (
+from helix_desktop.context.event import Recorded
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     Form,
     FormChosen,
-    HandoverMade,
-    ObservationsPlaced,
     Pinned,
-    Recorded,
     Redone,
     SweepMade,
     Undone,
     Unpinned,
 )
+from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.message import Request
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import Undoable

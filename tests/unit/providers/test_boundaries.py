@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.message import Answer, Message, ModelInfo, ReasoningArrived, Request, TextArrived
+from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.retry import Retries
 from tests.support.canned import CannedHttp
 from tests.support.speakers import DIALECTS, Dialect
@@ -53,7 +54,8 @@ def bytes_of(dialect: Dialect, parts: list[Part]) -> bytes:
 def told(dialect: Dialect, pieces: list[bytes]) -> tuple[list[Any], Answer]:
     """What a reader saw arriving, and the answer."""
     ids = iter(range(1000))
-    model = dialect.speaker(
+    model = model_behind(
+        dialect.name,
         ModelInfo("here", "m"),
         "http://here.test/v1",
         http=CannedHttp(pieces),

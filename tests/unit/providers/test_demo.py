@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.context.event import SECTIONS
+from helix_desktop.context.event_summary import SECTIONS
 from helix_desktop.context.handover import parse
 from helix_desktop.context.message import Message, Request, TextArrived, ToolCall
 from helix_desktop.providers.demo import DEMO_LABEL, DemoModel, answer

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context import distil
-from helix_desktop.context.event import SECTIONS, Observation, ObservationsMade
+from helix_desktop.context.event_summary import SECTIONS, Observation, ObservationsMade
 from helix_desktop.context.handover import parse
 from helix_desktop.context.message import Answer, Request
 from helix_desktop.context.record import record_of

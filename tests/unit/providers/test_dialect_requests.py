@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +14,7 @@ from helix_desktop.providers.anthropic_request import Thoughts, written
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.openai_chat_request import request_body as chat_body
 from helix_desktop.providers.openai_responses_request import request_body as responses_body
+from tests.support.bound_thinking import unmarked
 from tests.support.histories import Maker, histories
 from tests.support.verbatims import as_spoken
 from tests.support.wire_rules import anthropic_problems, responses_problems
@@ -66,15 +66,9 @@ def test_earlier_messages_keep_their_bytes_when_more_follow(
             request, messages=(*request.messages, Message("assistant", "So."), Message("user", more))
         )
         assert body_of(name, request) == body_of(name, request)
-        short, long = (_unmarked(json.loads(body_of(name, one))) for one in (request, longer))
+        short, long = (unmarked(json.loads(body_of(name, one))) for one in (request, longer))
         before, after = (
             one.pop("input" if name == "openai-responses" else "messages") for one in (short, long)
         )
         assert short == long
         assert after[: len(before)] == before
-
-
-def _unmarked(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
-    return [_unmarked(one) for one in value] if isinstance(value, list) else value

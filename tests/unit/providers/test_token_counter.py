@@ -17,7 +17,6 @@ from helix_desktop.providers.token_counter import (
     TokenCounter,
     load_encoding,
     pieces,
-    vocabulary_for,
 )
 
 FOLDER = resources_dir() / "tokenizers"
@@ -114,18 +113,3 @@ async def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
         await TokenCounter(tmp_path / "cl100k_base.tiktoken").load()
     with pytest.raises(HelixError, match="no vocabulary"):
         await TokenCounter(tmp_path / "klingon.tiktoken").load()
-
-
-@pytest.mark.parametrize(
-    ("model", "vocabulary"),
-    [
-        ("gpt-4", "cl100k_base"),
-        ("gpt-4-turbo", "cl100k_base"),
-        ("openai/gpt-3.5-turbo", "cl100k_base"),
-        ("gpt-4o", "o200k_base"),
-        ("gpt-4.1-mini", "o200k_base"),
-        ("qwen3-coder:30b", "o200k_base"),
-    ],
-)
-def test_older_models_count_with_the_older_vocabulary(model: str, vocabulary: str) -> None:
-    assert vocabulary_for(model) == vocabulary

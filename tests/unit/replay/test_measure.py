@@ -48,7 +48,7 @@ def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
     assert (one.managed.peak_window, one.managed.over_window) == (3093, 1)
     assert one.managed.tool_tokens == 6000
     assert one.heavy
-    assert (one.reach.share, one.reach.window_share, one.reach.output_bytes) == (1, 1, 3000)
+    assert (one.reach.share, one.reach.window_bytes, one.reach.output_bytes) == (1, 3000, 3000)
     assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, Recalls())
 
 
@@ -62,7 +62,7 @@ def test_markers_at_once(tmp_path: Path) -> None:
     assert one.managed.billed == pytest.approx(1.25 * (sum(sizes) - sum(known)) + 0.1 * sum(known))
     assert (one.managed.rewrites, one.managed.tool_tokens) == (2, 3000 + 3 * MARKER)
     assert one.reach.share == 1
-    assert one.reach.window_share == pytest.approx(1 / 3)
+    assert one.reach.window_bytes == one.reach.output_bytes / 3
 
 
 def test_reach_is_taken_at_the_last_request_and_on_the_way(tmp_path: Path) -> None:
@@ -226,4 +226,4 @@ def test_calls_side_by_side_are_one_step(tmp_path: Path) -> None:
     ]
     one = measure(tmp_path, session, MarkersAtOnce).figures
     assert one.managed.requests == 2
-    assert one.reach.window_share == 1
+    assert one.reach.window_bytes == one.reach.output_bytes > 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.event import ObservationsMade, ObservationsPlaced
+from helix_desktop.context.event_summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.context.observation import TITLE
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay import Replayer

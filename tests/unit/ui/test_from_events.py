@@ -8,22 +8,22 @@ from hypothesis import given
 from helix_desktop.context import observation
 from helix_desktop.context.budget import gauge
 from helix_desktop.context.content import StoreTotals
-from helix_desktop.context.event import (
-    AssistantSpoke,
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import (
     FoldMade,
     FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.context.event_summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
-    Pinned,
-    Redone,
-    SweepMade,
-    ToolAnswered,
-    Undone,
-    Unpinned,
-    UserSpoke,
 )
 from helix_desktop.context.layout import Item, PinnedCopy
 from helix_desktop.context.message import ToolSpec

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helix_desktop.ui.chat import sections
-from helix_desktop.ui.chat.markdown import Block, Code, Prose, Span, read_markdown
+from helix_desktop.ui.chat.markdown import Block, Code, MarkdownReader, Prose, Span
 
 _PIECES = (
     "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "   ", "    ", "```", "```py\n", "~~~\n", "`",
@@ -31,7 +31,7 @@ def _read(text: str) -> list[Block]:
 def test_sections_read_the_same_as_the_whole(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sections, "LEAST", 0)
-        assert _read(text) == [block for chunk in read_markdown(text) for block in chunk.blocks]
+        assert _read(text) == [block for chunk in MarkdownReader().read(text) for block in chunk.blocks]
 
 
 @given(st.lists(st.sampled_from(["a" * 30, "b" * 5_000, "c" * 9_000, ""]), max_size=300))
