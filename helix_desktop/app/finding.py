@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import now_ms
-from helix_desktop.app.voice import err, out
+from helix_desktop.app.voice import err, named, out
 from helix_desktop.context.content import Entry, Filter, Found, HandoverHit, Hit, Sort
 from helix_desktop.context.digest import count_text, size_text
 from helix_desktop.context.errors import InputUnusable
@@ -105,7 +105,7 @@ async def _session(wanted: str, room: Room) -> str:
 
 def _line(entry: Entry) -> str:
     size = f"{size_text(entry.size):>8}  {entry.tokens:>7} tokens"
-    return f"{entry.digest}  {size}  {entry.tool} {entry.target}".rstrip()
+    return f"{entry.digest}  {size}  {named(entry)}".rstrip()
 
 
 def _print_lines(hit: Hit | HandoverHit) -> None:

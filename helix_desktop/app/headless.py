@@ -43,6 +43,7 @@ from helix_desktop.context.event_summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -213,10 +214,10 @@ def timeline(given: argparse.Namespace) -> int:
 
 
 def _print_timeline(session: dict[str, Any]) -> None:
-    out(f"{session['title']}  ({session['session'][:8]})")
+    out(f"{revealed_name(session['title'])}  ({session['session'][:8]})")
     for recorded in session["events"]:
         event = recorded["event"]
-        out(f"  e{recorded['seq']}  {_TOLD[event['kind']].format(**event)}")
+        out(f"  e{recorded['seq']}  {revealed_name(_TOLD[event['kind']].format(**event))}")
     if not session["events"]:
         out("  nothing was rewritten yet")
 

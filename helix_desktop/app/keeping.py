@@ -13,12 +13,13 @@ import msgspec
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.forgetting import forget_everywhere, preview_everywhere
-from helix_desktop.app.voice import err, out
+from helix_desktop.app.voice import err, named, out
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import count_text, is_digest, size_text
 from helix_desktop.context.errors import DigestAmbiguous, DigestUnknown, InputUnusable
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import CleanUp, Plan
+from helix_desktop.context.signs import revealed_name
 
 _WHY = (
     ("named", "named by sessions"),
@@ -79,7 +80,7 @@ async def trash(given: argparse.Namespace, _: Desk, room: Room) -> int:
         out(json.dumps(msgspec.to_builtins(lying), indent=1))
         return 0
     for session in lying.sessions:
-        out(f"{session.id}  session  {session.title}")
+        out(f"{session.id}  session  {revealed_name(session.title)}")
     for entry in lying.entries:
         out(f"{entry.digest}  {_entry_line(entry)}")
     err(
@@ -172,7 +173,7 @@ async def _lift(given: argparse.Namespace, room: Room) -> int:
 
 
 def _entry_line(entry: Entry) -> str:
-    return f"{size_text(entry.stored_size):>8}  {entry.tool} {entry.target}".rstrip()
+    return f"{size_text(entry.stored_size):>8}  {named(entry)}".rstrip()
 
 
 VERBS: dict[str, Callable[[argparse.Namespace, Desk, Room], Coroutine[Any, Any, int]]] = {

@@ -12,8 +12,15 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.agent.room import Room
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.app.voice import Telling, err, out
+from helix_desktop.app.voice import Telling, err, named, out
 from helix_desktop.context.damage import Checked, Mending
+from helix_desktop.store.remote.client import RemoteStore
+
+_LEFT = (
+    "helix-desktop: Not mended: this workspace is open in another running Helix Desktop. "
+    "Close it there: it is mended when it is opened next."
+)
+_AGAIN = "helix-desktop: Not all of it could be mended. Restore a backup: helix-desktop cache import."
 
 
 async def tell_mended(store: Store) -> None:
@@ -38,6 +45,8 @@ async def repair(given: argparse.Namespace, desk: Desk, room: Room) -> int:
         out(json.dumps({**_plain(found), "mended": msgspec.to_builtins(report) if report else None}))
     else:
         _print(found, report)
+    if found.problems:
+        err(_LEFT if isinstance(room.store, RemoteStore) else _AGAIN)
     if report is not None:
         await room.store.health.told()
     return 0 if found.sound and (report is None or report.whole) else FAILED
@@ -50,7 +59,7 @@ async def verify(given: argparse.Namespace, room: Room) -> int:
         out(json.dumps(_plain(found)))
         return 0 if found.sound else FAILED
     for one in found.damaged:
-        out(f"{one.digest}  DAMAGED  {one.tool} {one.target}".rstrip())
+        out(f"{one.digest}  DAMAGED  {named(one)}".rstrip())
     for problem in found.problems:
         out(problem)
     out(f"{found.contents} verified, {len(found.damaged)} damaged")
@@ -81,7 +90,9 @@ def _print(found: Checked, report: Mending | None) -> None:
         notice = report.notice
         out(f"{notice.what}\n{notice.why}\n{notice.fix}")
     for one in found.damaged:
-        out(f"{one.digest}  LOST  {one.tool} {one.target}".rstrip())
+        out(f"{one.digest}  LOST  {named(one)}".rstrip())
+    for problem in found.problems:
+        out(problem)
     out(f"{found.contents} verified, {len(found.damaged)} damaged")
     if report is None and found.sound:
         out("Nothing had to be mended.")

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import msgspec
 
 from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, Trouble, Update
+from helix_desktop.context.content import Entry
+from helix_desktop.context.damage import LostContent
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.event import (
     AssistantSpoke,
@@ -20,6 +22,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, ObservationsPlaced
+from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.spending import Budget, Spending
 
 _TELL_EVERY = 0.05  # share of some work after which it is told again how far it is
@@ -42,6 +45,11 @@ def out(text: str) -> None:
 def err(text: str) -> None:
     """A line for the person."""
     sys.stderr.write(text + "\n")
+
+
+def named(one: Entry | LostContent) -> str:
+    """What a content is called, on one line: a file's name may hold signs that steer a terminal."""
+    return revealed_name(f"{one.tool} {one.target}".rstrip())
 
 
 class Telling:

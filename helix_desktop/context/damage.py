@@ -6,6 +6,7 @@ import msgspec
 
 from helix_desktop.context.digest import count_text
 from helix_desktop.context.errors import StoreMended
+from helix_desktop.context.signs import revealed_name
 
 _NAMED = 5  # lost contents and cut sessions that are told by name
 
@@ -23,7 +24,7 @@ class LostContent(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """How it is named to a person."""
-        return " ".join(part for part in (self.digest[:12], self.tool, self.target) if part)
+        return revealed_name(" ".join(part for part in (self.digest[:12], self.tool, self.target) if part))
 
 
 class CutSession(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ class CutSession(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """How it is named to a person."""
-        return f"{self.title or self.session[:8]} ends at event {self.kept} of {self.total}"
+        return f"{revealed_name(self.title) or self.session[:8]} ends at event {self.kept} of {self.total}"
 
     @property
     def total(self) -> int:
@@ -99,15 +100,17 @@ class Mending(msgspec.Struct, frozen=True):
         if self.cut:
             said.append(f"Sessions that end early: {_some([one.text for one in self.cut])}.")
         if self.writes:
-            said.append(f"The last {self.writes} writes are missing.")
+            last = "last write is" if self.writes == 1 else f"last {self.writes:,} writes are"
+            said.append(f"The {last} missing.")
         if self.vanished:
-            said.append(f"Of {self.vanished} cached outputs nothing is left, not even the hash.")
+            gone = count_text(self.vanished, "cached output")
+            said.append(f"Of {gone} nothing is left, not even the hash.")
         if self.uncounted:
             said.append(
                 "What the missing files held beyond that is lost, and nobody can say how much it was."
             )
         if self.rows:
-            said.append(f"{self.rows} rows could not be read.")
+            said.append(f"{count_text(self.rows, 'row')} could not be read.")
         return " ".join(said)
 
     def _advice(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 from helix_desktop.context.content import StoreTotals
 from helix_desktop.context.damage import Checked, LostContent
 from helix_desktop.context.errors import ContentDamaged, DigestUnknown
@@ -16,6 +18,7 @@ from helix_desktop.store.row_checks import check_row
 _SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read in one go
 _SLICE_ROWS = 500
 _NAMED = 100  # problems that are told in full
+_PLACED = (b"e", b"h")  # kinds of rows whose keys end in a seq
 
 
 class Checker:
@@ -81,7 +84,7 @@ class Checker:
         """Compare a content with its digest; a damaged one is set aside, once."""
         try:
             record = read_record(view.get, self._codec, digest)
-        except RowDamaged:
+        except (RowDamaged, ValueError):  # no record, or no digest in the key
             record = None  # told of already
         if record is not None:
             self._count(1, record.size, record.stored_size, 0)
@@ -123,9 +126,13 @@ class Checker:
 
 
 def _named(key: bytes) -> str:
-    """A key as a person can read it: digests in hex, sessions as text."""
+    """A key as a person can read it: digests in hex, sessions as text, their events by number."""
     rest = key[1:]
-    return rest.decode("ascii").replace("\0", " ") if rest.isascii() else rest.hex()
+    try:
+        text = "{} {}".format(*keys.place_in(key)) if key[:1] in _PLACED else rest.decode("ascii")
+    except (ValueError, struct.error):
+        return rest.hex()
+    return text if text.isprintable() else rest.hex()
 
 
 def _lost(digest: str, record: Record | None) -> LostContent:

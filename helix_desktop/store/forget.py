@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Awaitable, Callable
 
-from helix_desktop.context.errors import StoreWriteFailed
+import msgspec
+
+from helix_desktop.context.errors import StoreDamaged, StoreWriteFailed
 from helix_desktop.context.forgetting import Finds, Redaction, Wanted
 from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch
@@ -53,7 +55,7 @@ class LevelForgetting:
         for _ in range(_ROUNDS):
             finds = await self._round(Redaction(wanted, at), at, told, again=first is not None)
             first = first or finds
-            if finds.nothing and first is not finds:
+            if _left(finds).nothing and first is not finds:
                 break
         else:
             raise StoreWriteFailed(
@@ -61,7 +63,14 @@ class LevelForgetting:
                 "A running turn goes on mentioning it.",
                 "Stop what runs in this workspace, and forget it again.",
             )
-        await self._put(self._scour, 0)
+        try:
+            await self._put(self._scour, 0)
+        except StoreDamaged as error:
+            raise StoreDamaged(
+                "What was removed may still be in the store's files: they are damaged.",
+                error.why,
+                "Close the workspace and open it again, which mends it; then forget it once more.",
+            ) from error
         await self._index_caught_up()
         assert first is not None  # there is a first round
         return first
@@ -106,9 +115,9 @@ class LevelForgetting:
         def stage(batch: Batch) -> None:
             Redactor(batch, self._handle, self._codec, self._contents, redaction, at).stage(found)
 
-        if not (again and finds.nothing):
+        if not (again and _left(finds).nothing):
             await self._put(stage, 0)
-            await self._read(lambda _: self._clear_aside(finds))
+        await self._read(lambda _: self._clear_aside(finds))
         return finds
 
     def _clear_aside(self, finds: Finds) -> None:
@@ -116,7 +125,17 @@ class LevelForgetting:
             self._contents.quarantine.delete(name)
         for name in finds.aside:
             shutil.rmtree(self._layout.folder / name, ignore_errors=True)
+        if (
+            self._layout.notes.read_untold() is None
+        ):  # a report without its copy counts for nothing: its words go
+            self._layout.notes.told()
 
     def _scour(self, batch: Batch) -> None:
         scour(self._handle, self._layout)
         batch.delete(keys.SCOUR)
+
+
+def _left(finds: Finds) -> Finds:
+    """Without the damaged rows that the search itself set aside once more: those are no new mention."""
+    rows = (one for one in finds.damaged if one.partition(".")[0] not in finds.unreadable)
+    return msgspec.structs.replace(finds, damaged=tuple(rows))

@@ -34,6 +34,7 @@ _PROBE = 64 * 1024  # bytes written to see whether the disk takes writes at all
 _SPARE = 1024 * 1024  # room that must be left beyond what reopening needs, in bytes
 
 _ROOM = "Make the folder writable, or free some room on the disk."
+_REACH = "Make its files readable, and check the disk that they lie on."
 
 Rows = Iterator[tuple[bytes, bytes]]
 T = TypeVar("T")
@@ -258,7 +259,7 @@ def damaged(why: str) -> StoreDamaged:
 def _unread(error: Exception) -> RowDamaged | StoreUnreadable:
     """Why one row cannot be read."""
     said = _said(error)
-    return RowDamaged(said) if isinstance(error, plyvel.CorruptionError) else unreadable(said)
+    return RowDamaged(said) if isinstance(error, plyvel.CorruptionError) else unreadable(said, _REACH)
 
 
 def _open(path: Path, create: bool = False, strict: bool = True) -> Any:

@@ -27,21 +27,29 @@ def closed() -> StoreClosed:
 
 def too_large(content: Content) -> ContentTooLarge:
     """A content over the cap."""
-    what = f"{content.tool or 'An output'} gave {size_text(len(content.data))}, which is not stored."
+    size, most = _compared(len(content.data), CONTENT_CAP)
     return ContentTooLarge(
-        what,
-        f"One content may have at most {size_text(CONTENT_CAP)}.",
+        f"{content.tool or 'An output'} gave {size}, which is not stored.",
+        f"One content may have at most {most}.",
         "Ask for less: a part of the file, fewer lines, or a search in it.",
     )
 
 
 def too_long(size: int, cap: int) -> ContentTooLarge:
     """A commit that does not fit one message to the store's owner."""
+    found, most = _compared(size, cap)
     return ContentTooLarge(
-        f"What was to be stored at once has {size_text(size)}.",
-        f"Beside the window that owns the workspace, at most {size_text(cap)} can be stored at once.",
+        f"What was to be stored at once has {found}.",
+        f"Beside the window that owns the workspace, at most {most} can be stored at once.",
         "Close the window and try again, or store it in parts.",
     )
+
+
+def _compared(size: int, cap: int) -> tuple[str, str]:
+    """Both in words; to the byte where rounded ones would be the same."""
+    if size_text(size) == size_text(cap):
+        return f"{size:,} bytes", f"{cap:,} bytes"
+    return size_text(size), size_text(cap)
 
 
 def unknown(digest: str, find: Callable[[str, int], list[str]]) -> DigestUnknown:

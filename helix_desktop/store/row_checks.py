@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 
 from helix_desktop.context.event import digests_in
@@ -24,7 +25,7 @@ def check_row(view: View, codec: Codec, key: bytes, row: bytes) -> None:
         return
     try:
         check(view, codec, key, row)
-    except (UnicodeDecodeError, ValueError) as error:
+    except (ValueError, struct.error) as error:
         raise RowDamaged("its key is damaged") from error
 
 

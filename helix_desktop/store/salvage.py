@@ -174,7 +174,11 @@ class Salvage:
                 "Nothing was changed. Put each store's folder back where it was.",
             )
         if not (named or self.found.ends or self._kept):
-            raise unreadable("Its files are damaged or gone, and no row of them can be read")
+            raise unreadable(
+                "Its files are damaged or gone, and no row of them can be read",
+                f"Put a backup of {self._db.parent} in its place; or move that folder away, open the "
+                "workspace again, and import a file that was exported from it.",
+            )
 
     def _finish(self, form: Format, clean: Clean | None) -> None:
         stored = self.found.named.get(keys.SEQUENCE)

@@ -125,7 +125,14 @@ class Work:
         def reply(index: SearchDb) -> T | None:
             if self._records:
                 self._flush(index)
-            return None if self.syncing else question(index)
+            if self.syncing:
+                return None
+            try:
+                return question(index)
+            except (OverflowError, UnicodeEncodeError):
+                return (
+                    None  # SQLite cannot be asked for such a number or text; the index is as good as before
+                )
 
         return self._guarded(reply)
 

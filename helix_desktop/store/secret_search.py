@@ -70,7 +70,7 @@ class Search:
 async def search(read: Read, codec: Codec, contents: Contents, redaction: Redaction, told: Told) -> Search:
     """Look through everything a store holds. Raises StoreUnreadable when a log is damaged."""
     found = Search()
-    entries = await read(lambda view: list(_entries(view, codec)))
+    entries = await read(lambda view: list(_entries(view, codec, found)))
 
     async def look(part: Sequence[Entry]) -> None:
         await read(lambda view: _look_through(view, contents, redaction, part, found))
@@ -86,12 +86,14 @@ async def search(read: Read, codec: Codec, contents: Contents, redaction: Redact
     return found
 
 
-def _entries(view: View, codec: Codec) -> Iterator[Entry]:
+def _entries(view: View, codec: Codec, found: Search) -> Iterator[Entry]:
     for key, row in view.scan(keys.RECORDS):
+        digest = keys.digest_in(key)
         try:
-            yield codec.unseal(key, row, RECORD).entry(keys.digest_in(key))
+            yield codec.unseal(key, row, RECORD).entry(digest)
         except RowDamaged:
-            yield Entry(keys.digest_in(key), 0, 0, 0, "", "", "", "output", 0, 0)
+            found.unreadable.append(digest)  # nobody knows what its description says
+            yield Entry(digest, 0, 0, 0, "", "", "", "output", 0, 0)
 
 
 def _look_through(
@@ -101,11 +103,12 @@ def _look_through(
         if entry.digest in redaction.digests:
             found.contents.append(entry)
             continue
+        here = False
         try:
             here = bool(redaction.needles) and redaction.stands_in(contents.read(view, entry.digest))
-        except ContentDamaged:
-            found.unreadable.append(entry.digest)
-            continue
+        except ContentDamaged:  # its description can be read all the same
+            if entry.digest not in found.unreadable:
+                found.unreadable.append(entry.digest)
         except DigestUnknown:
             continue  # removed since the entries were listed
         if here:

@@ -11,6 +11,8 @@ import shutil
 import signal
 from pathlib import Path
 
+import msgspec
+import plyvel
 import pytest
 
 from helix_desktop import __version__
@@ -23,6 +25,7 @@ from helix_desktop.context.event import (
     UserSpoke,
 )
 from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.remote.shared import SharedStore
 from tests.support.chat_server import Call, ChatServer, Hang, Reply, Stream, Text, error, in_turn, say
 from tests.support.cli_rig import ROOT, Cli, ended
 from tests.support.processes import LONG, alive
@@ -197,6 +200,25 @@ async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> N
     assert f"{blob}  LOST  run_command cat blob.bin" in again.out.decode()
     told = await cli("cache", "list", "--workspace", "ws")
     assert "mended" not in told.err  # it was told already
+
+
+async def test_what_a_guest_cannot_mend_is_said_with_what_to_do(cli: Cli) -> None:
+    async with ChatServer(in_turn(Stream(Call("read_file", '{"path": "a.txt"}')), say("Done."))) as server:
+        assert (await cli.at_server(server.base_url, "Look.")).code == 0
+    db = plyvel.DB(str(cli.store / "db"), compression=None)
+    (listed,) = (key for key, _ in db.iterator(prefix=b"t"))
+    db.delete(listed)
+    db.close()
+    form = msgspec.json.decode((cli.store / "format").read_bytes())
+    owner = await SharedStore.open(cli.store, form["workspace"])
+    told = await cli("cache", "repair", "--workspace", "ws")
+    assert told.code == 1
+    assert b"it is missing in the index by time\n1 verified, 0 damaged" in told.out
+    assert "Close it there: it is mended when it is opened next." in told.err
+    await owner.close()
+    mended = await cli("cache", "repair", "--workspace", "ws")
+    assert mended.code == 0
+    assert b"has been mended" in mended.out
 
 
 async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:

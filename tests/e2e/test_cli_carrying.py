@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,14 @@ def test_a_file_that_cannot_be_used_is_named_and_changes_nothing(here: Here, tmp
         assert (ended, out, len(err.splitlines())) == (code, "", 1)
         assert words in err
     assert here.json("list", "ws") == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes among its files")
+def test_a_pipe_is_refused_at_once(here: Here, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.helix")
+    code, out, err = here.cache("import", str(tmp_path / "pipe.helix"), "--workspace", str(tmp_path / "ws"))
+    assert (code, out) == (2, "")
+    assert "It is a pipe or a device" in err
 
 
 def test_a_backup_holds_every_workspace(here: Here, tmp_path: Path) -> None:

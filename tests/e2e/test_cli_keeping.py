@@ -108,3 +108,28 @@ async def test_a_secret_is_shown_first_and_gone_on_the_word(cli: Cli) -> None:
 async def test_what_cannot_be_meant_is_refused(cli: Cli) -> None:
     for words in (("--quota", "many"), ("--older-than", "soon"), ("--quota", "0")):
         (await cli("cache", "gc", "--workspace", "ws", *words)).refused(2, "is no")
+
+
+async def test_names_that_steer_a_terminal_are_shown_as_codes(cli: Cli) -> None:
+    await one_turn(cli, "plain.txt")
+    form = msgspec.json.decode((cli.store / "format").read_bytes())
+    store = await LevelStore.open(cli.store, form["workspace"], TickingClock())
+    steering = "a\x1b[31m\nb\u202e"
+    made = [msgspec.structs.replace(content(data), target=steering) for data in (b"one", b"two")]
+    await store.commit("old", [spoke(1)], made, summary=summary("old", title=steering))
+    await store.keep.trash_session("old")
+    await store.close()
+    here = ("--workspace", "ws")
+    shown = r"a\u001b[31m\u000ab\u202e"
+    for words in (("list",), ("search", "one"), ("gc",), ("trash",)):
+        ran = await cli("cache", *words, *here)
+        assert shown in ran.out.decode(), words
+        assert b"\x1b" not in ran.out, words
+    listed = (await cli("cache", "list", *here, "--json")).json
+    assert listed == [one for one in listed if one["target"] != steering]  # both went to the trash
+    lying = (await cli("cache", "trash", *here, "--json")).json
+    assert {one["target"] for one in lying["entries"]} == {steering}  # JSON says it as it is
+    assert (await cli("cache", "restore", "old", *here)).code == 0
+    told = await cli("timeline", *here)
+    assert shown in told.out.decode()
+    assert b"\x1b" not in told.out

@@ -67,6 +67,8 @@ Piece = Manifest | Kept | Log | End
 
 def read_archive(path: Path, stop: threading.Event, progress: Progress = lambda *_: None) -> Iterator[Piece]:
     """The manifest, every content, every session, and the end. Raises ArchiveUnusable, Stopped, OSError."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise damaged("it is a pipe or a device, and a file is read twice")  # opening a pipe may never end
     size = path.stat().st_size
     with path.open("rb") as file:
         tape = TapeReader(file, size)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
-from helix_desktop.context.errors import StoreClosed
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import refusals
 from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.codec import CONTENT_CAP
 from helix_desktop.store.commit import Commit, now
 from helix_desktop.store.remote import calls
-from helix_desktop.store.remote.calls import Answer, Call
-from helix_desktop.store.remote.connection import Connection, ConnectionGone
-from helix_desktop.store.remote.faults import error_of
+from helix_desktop.store.remote.calls import Call
+from helix_desktop.store.remote.connection import Connection
 from helix_desktop.store.remote.finder import RemoteFinder
 from helix_desktop.store.remote.parts import RemoteForgetting, RemoteHealth, RemoteKeeper
-from helix_desktop.store.remote.wire import REQUEST_CAP, FrameRefused
+from helix_desktop.store.remote.way import PATIENCE_S, Place, Reopen, Way
+from helix_desktop.store.remote.wire import REQUEST_CAP, Frame
 
-_PATIENCE_S = 60.0  # for one answer; an owner that is busy with a large one still answers within seconds
 _LONG_S = 3600.0  # for what looks through the whole store
 
 T = TypeVar("T")
@@ -33,14 +30,26 @@ class RemoteStore(RemoteFinder):
     """The store port, answered by the process that owns the store. Made by `join`; must be closed."""
 
     def __init__(self, connection: Connection, owner_pid: int) -> None:
-        self.owner_pid = owner_pid
-        self._connection = connection
+        self._way = Way(connection, owner_pid)
         self._backlog = Backlog()
         self._closed = False
         self.keep = RemoteKeeper(self._ask_long)
         self.forgetting = RemoteForgetting(self._ask_long)
         self.health = RemoteHealth(self._ask_long, self._check_open)
-        self._asked: set[asyncio.Future[object]] = set()
+
+    @property
+    def owner_pid(self) -> int:
+        """The process that owned the store when it was opened."""
+        return self._way.owner_pid
+
+    @property
+    def place(self) -> Place:
+        """Where its requests go, for a way that leads there too."""
+        return self._way.place
+
+    def follow(self, reopen: Reopen) -> None:
+        """Go on by opening the store anew when its owner ends."""
+        self._way.reopen = reopen
 
     async def commit(
         self,
@@ -64,7 +73,9 @@ class RemoteStore(RemoteFinder):
             made = Commit(session, 0, made.events, (), made.recalls, summary)
         if not made.empty:
             given = (made.events, made.contents, made.recalls, summary)
-            await self._ask(calls.COMMIT, session, *given)
+            request = self._request(calls.COMMIT, session, *given)
+            async with self._backlog.place(len(request.payload)):
+                await self._way.commit(request, session, made.events)
 
     async def events(self, session: str) -> list[Recorded]:
         """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
@@ -109,10 +120,8 @@ class RemoteStore(RemoteFinder):
     async def close(self) -> None:
         """Wait for what was asked, then leave the owner. Idempotent."""
         self._closed = True
-        if self._asked:
-            await asyncio.wait(self._asked, timeout=_PATIENCE_S)
         self._backlog.shut()
-        await self._connection.close()
+        await self._way.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -122,35 +131,19 @@ class RemoteStore(RemoteFinder):
         self,
         call: Call[T],
         *given: object,
-        patience_s: float = _PATIENCE_S,
+        patience_s: float = PATIENCE_S,
         told: Progress | None = None,
     ) -> T:
+        request = self._request(call, *given, told=told is not None)
+        async with self._backlog.place(len(request.payload)):
+            return await self._way.ask(call, request, patience_s, told)
+
+    def _request(self, call: Call[Any], *given: object, told: bool = False) -> Frame:
         self._check_open()
-        request = call.request(*given, told=told is not None)
+        request = call.request(*given, told=told)
         if len(request.payload) > REQUEST_CAP:
             raise refusals.too_long(len(request.payload), REQUEST_CAP)
-        try:
-            async with self._backlog.place(len(request.payload)):
-                waiting = self._connection.ask(request, told)
-                self._asked.add(waiting)  # type: ignore[arg-type]  # only waited for, never filled
-                waiting.add_done_callback(self._asked.discard)
-                async with asyncio.timeout(patience_s):
-                    came = await waiting
-            answer = came.read(Answer)
-            if answer.fault is None:
-                return call.result(bytes(answer.value), came.json)
-        except (ConnectionGone, FrameRefused) as error:
-            raise self._gone("It was closed or ended") from error
-        except TimeoutError as error:
-            raise self._gone(f"It has not answered for {patience_s:.0f} s") from error
-        raise error_of(answer.fault)
+        return request
 
     async def _ask_long(self, call: Call[T], *given: object, told: Progress | None = None) -> T:
         return await self._ask(call, *given, patience_s=_LONG_S, told=told)
-
-    def _gone(self, why: str) -> StoreClosed:
-        return StoreClosed(
-            "The process that owns this workspace's store does not answer any more.",
-            f"{why} (process {self.owner_pid}); whether it stored what was sent last is not known.",
-            "Try again: what is there is read anew.",
-        )

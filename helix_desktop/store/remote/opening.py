@@ -14,6 +14,7 @@ from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.connection import Connection, ConnectionGone
 from helix_desktop.store.remote.greeting import Hello, Welcome, check_owner, prove
 from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.remote.way import Place
 from helix_desktop.store.remote.wire import FrameRefused, VersionRefused, frame
 
 _PATIENCE_S = 3.0  # for an owner that is just opening or closing, or does not answer
@@ -42,6 +43,7 @@ async def open_store(
                 raise
             joined = await _joined(folder, workspace, until - loop.time())
             if joined is not None:
+                joined.follow(lambda: _followed(folder, workspace, clock, patience_s))
                 return joined
             if loop.time() + _PAUSE_S > until:
                 raise _silent(locked, patience_s) from locked
@@ -111,6 +113,12 @@ async def _joined(folder: Path, workspace: str, patience_s: float) -> RemoteStor
         ) from error
     except (ConnectionGone, FrameRefused, OSError, TimeoutError):
         return None
+
+
+async def _followed(folder: Path, workspace: str, clock: Clock, patience_s: float) -> Place:
+    """Where a store is used when its former owner has ended. Raises as `open_store` does."""
+    found = await open_store(folder, workspace, clock, patience_s)
+    return found.place if isinstance(found, RemoteStore) else found
 
 
 async def _connected(address: Address) -> Connection:

@@ -13,6 +13,7 @@ import pytest
 from helix_desktop.context.content import Filter, Sort
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.forgetting import Wanted
+from helix_desktop.context.listing import passes
 from helix_desktop.store import search_db, search_texts, search_work
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
@@ -63,6 +64,24 @@ def asked(folder: Path, question: str) -> int:
     """A number out of a closed index."""
     with closing(sqlite3.connect(folder / "search.db")) as db:
         return int(db.execute(question).fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [Filter(least_size=2**63), Filter(most_size=2**80), Filter(until=-(2**64)), Filter(tool="\ud800")],
+)
+async def test_a_question_that_sqlite_cannot_be_asked_costs_no_index(tmp_path: Path, wanted: Filter) -> None:
+    await filled(tmp_path)
+    store = await open_store(tmp_path)
+    try:
+        first = (tmp_path / "search.db").stat().st_ino
+        passing = [one.digest for one in await walk(store, 50, Sort("size"), Filter()) if passes(one, wanted)]
+        for _ in range(3):  # made again twice, it would be given up
+            assert [one.digest for one in await walk(store, 50, Sort("size"), wanted)] == passing
+        assert await store._asked(lambda index: True)  # it still answers
+        assert (tmp_path / "search.db").stat().st_ino == first
+    finally:
+        await store.close()
 
 
 async def test_an_index_that_knows_the_last_write_is_kept(tmp_path: Path) -> None:

@@ -226,8 +226,10 @@ async def test_a_store_without_any_row_is_refused_and_left_alone(tmp_path: Path,
     for path in (tmp_path / "db").glob(gone):
         path.unlink()
     before = files(tmp_path, "*.ldb")
-    with pytest.raises(StoreUnreadable, match="Nothing was changed"):
+    with pytest.raises(StoreUnreadable, match="Nothing was changed") as refused:
         await LevelStore.open(tmp_path, WORKSPACE)
+    assert "move that folder away, open the workspace again, and import" in refused.value.fix
+    assert str(tmp_path) in refused.value.fix
     assert files(tmp_path, "*.ldb") == before
 
 
@@ -318,3 +320,42 @@ async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert "being mended" in caplog.text
     assert await store.events("s") == [spoke(seq) for seq in range(1, 6)]
     await store.close()
+
+
+NO_KEYS = [b"e1", b"h1", b"r1", b"R1", b"t1", b"m1", b"b1", b"c1", b"s", b"d\xff", b"f1", b"e\xff\xff"]
+
+
+async def test_keys_that_are_none_are_told_in_plain_signs_and_mended(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    for key in (*NO_KEYS, b"!last\0\xff", b"m" + bytes(40), b"t" + bytes(50)):
+        db.put(key, b"junk")
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        found = await store.health.check()
+        assert len(found.problems) >= len(NO_KEYS)
+        assert all(one.isprintable() for one in found.problems), found.problems
+    finally:
+        await store.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert store.health.report is not None
+        assert await store.get(digest_of(BODY)) == BODY
+        assert (await store.health.check()).sound
+    finally:
+        await store.close()
+
+
+async def test_an_event_with_a_problem_is_named_by_its_number(tmp_path: Path) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    await store.commit("s", [spoke(seq) for seq in range(1, 30)])
+    await store.close()
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.delete(keys.event("s", 28))
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    try:
+        assert "Row e s 27: the event behind it is missing" in (await store.health.check()).problems
+    finally:
+        await store.close()

@@ -8,15 +8,19 @@ import shutil
 from pathlib import Path
 
 import msgspec
+import plyvel
 import pytest
 
+from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ContentForgotten, StoreWriteFailed
+from helix_desktop.context.errors import ContentForgotten, StoreDamaged, StoreWriteFailed
 from helix_desktop.context.event import Recorded, UserSpoke
 from helix_desktop.context.forgetting import Wanted
+from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.layout import Layout
 from helix_desktop.store.leveldb import LevelStore
+from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import START, WORKSPACE, TickingClock, answered, content, spoke, summary
 
 SECRET = "".join(random.Random(7).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789", k=48))
@@ -135,6 +139,98 @@ async def test_damaged_rows_and_copies_kept_aside_go_too(tmp_path: Path) -> None
         assert (tmp_path / "notes" / "mine.txt").exists()
     finally:
         await store.close()
+
+
+async def test_what_is_said_of_a_lost_content_is_clean_too(tmp_path: Path) -> None:
+    lost = msgspec.structs.replace(content(b"clean"), first_line=f"key {SECRET}")
+    await _stored(tmp_path, lost)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.delete(keys.content(lost.digest))
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    try:
+        finds = await store.forgetting.carry_out(Wanted(SECRET))
+        assert (finds.labels, finds.unreadable) == ((lost.digest,), (lost.digest,))
+        assert (await store.entry(lost.digest)).first_line.startswith("key [FORGOTTEN ")
+        await store.indexed()
+        assert files_with(tmp_path) == []
+    finally:
+        await store.close()
+    assert files_with(tmp_path) == []
+
+
+async def test_a_content_that_has_other_bytes_does_not_keep_a_secret_from_being_forgotten(
+    tmp_path: Path,
+) -> None:
+    other = content(b"clean words " * 400)
+    await _stored(tmp_path, other)
+    key = keys.content(other.digest)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.put(key, db.get(key)[:-10])
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    try:
+        await store.commit("s", [Recorded(1, START, UserSpoke(SECRET, 1))], [content(holding(900, 2))])
+        finds = await store.forgetting.carry_out(Wanted(SECRET))
+        assert (len(finds.contents), len(finds.events)) == (1, 1)
+        assert finds.unreadable == (other.digest,)
+        assert files_with(tmp_path) == []
+    finally:
+        await store.close()
+
+
+async def test_in_a_damaged_store_it_is_said_that_it_has_to_be_done_again(tmp_path: Path) -> None:
+    data = holding(5000, 3)
+    await _stored(tmp_path, content(data))
+    settle(tmp_path)
+    assert flip_near(tmp_path, data[100:140], 5) == 1
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    with pytest.raises(StoreDamaged, match="forget it once more"):
+        await store.forgetting.carry_out(Wanted(SECRET))
+    await store.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    assert files_with(tmp_path) != []  # the damaged files were kept
+    await store.forgetting.carry_out(Wanted(SECRET))
+    assert files_with(tmp_path) == []
+    await store.close()
+    assert files_with(tmp_path) == []
+
+
+async def test_the_report_of_a_mending_that_nobody_was_told_is_clean_too(tmp_path: Path) -> None:
+    lost = msgspec.structs.replace(content(random.Random(1).randbytes(5000)), first_line=f"key {SECRET}")
+    await _stored(tmp_path, lost)
+    settle(tmp_path)
+    assert flip_near(tmp_path, lost.data[100:140], 5) == 1
+    (tmp_path / "db" / "CURRENT").unlink()
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    try:
+        assert "untold" in files_with(tmp_path)
+        await store.forgetting.carry_out(Wanted(SECRET))
+        assert files_with(tmp_path) == []
+        assert store.health.report is not None  # it is told all the same
+    finally:
+        await store.close()
+
+
+async def test_a_description_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    named = msgspec.structs.replace(content(b"clean"), first_line=f"key {SECRET}")
+    await _stored(tmp_path, named)
+    key = keys.record(named.digest)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.put(key, db.get(key)[:-1] + b"?")
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    try:
+        assert (await store.forgetting.preview(Wanted(SECRET))).unreadable == (named.digest,)
+    finally:
+        await store.close()
+
+
+async def _stored(folder: Path, one: Content) -> None:
+    """A closed store that holds one content."""
+    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    await store.commit("s", contents=[one])
+    await store.close()
 
 
 async def test_without_room_it_is_done_at_the_next_start(

@@ -9,8 +9,8 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,25 +42,12 @@ from helix_desktop.store.remote.opening import join, open_store
 from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.store.remote.wire import HEAD_BYTES, Frame, FrameRefused, frame, read_head
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, spoke, summary
+from tests.support.store_owner import owner_process
 
 PORTS = ((Store, ""), (Keep, "keep."), (Forgetting, "forgetting."), (Health, "health."))
 AT_HOME = {"close", "keep", "forgetting", "health", "health.report", "health.told", "health.listen"}
 FOUND = {"page", "digests", "search", "search_handovers"}  # made on this side of the lists that cross
 CHECKOUT = Path(__file__).resolve().parents[3]
-OWNER = """
-import asyncio, sys
-from pathlib import Path
-from helix_desktop.store.remote.shared import SharedStore
-
-async def own():
-    store = await SharedStore.open(Path(sys.argv[1]), sys.argv[2])
-    store.reserve(lambda session: session == "open here")
-    print("open", flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-    await store.close()
-
-asyncio.run(own())
-"""
 COMER = """
 import asyncio, sys
 from pathlib import Path
@@ -87,23 +74,6 @@ async def come():
 
 asyncio.run(come())
 """
-
-
-@asynccontextmanager
-async def owner_process(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Another process that owns the store in `folder`."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", OWNER, str(folder), WORKSPACE,
-        cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        assert await process.stdout.readline() == b"open\n"
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
-        await process.communicate(b"")
 
 
 async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> None:
@@ -160,29 +130,6 @@ async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path)
             assert heard == sorted(heard)
         assert (await store.totals()).entries == 20
         await store.close()
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, None])
-async def test_an_owner_that_ends_is_told_in_words_and_followed(tmp_path: Path, how: int | None) -> None:
-    async with owner_process(tmp_path) as owner:
-        store = await open_store(tmp_path, WORKSPACE)
-        await store.commit("s", [spoke(1)])
-        left = read_address(tmp_path)
-        if how:
-            owner.send_signal(how)
-            await owner.wait()
-        else:
-            await owner.communicate(b"")
-        with pytest.raises(StoreClosed, match="does not answer any more"):
-            await store.events("s")
-        await store.close()
-    heir = await open_store(tmp_path, WORKSPACE)
-    assert isinstance(heir, SharedStore)
-    assert await heir.events("s") == [spoke(1)]
-    assert left is not None
-    assert not left.path or not Path(left.path).parent.exists()
-    await heir.close()
-    assert not (tmp_path / ADDRESS_FILE).exists()
 
 
 async def test_processes_that_come_and_go_all_get_in_and_lose_nothing(tmp_path: Path) -> None:
@@ -279,7 +226,8 @@ async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> N
     good, bad = await join(tmp_path, WORKSPACE), await join(tmp_path, WORKSPACE)
     call = asyncio.gather(bad.commit("s", [spoke(1)], [content(bytes(3_000_000))]))
     await asyncio.sleep(0)
-    transport = bad._connection._transport
+    assert isinstance(bad.place, Connection)
+    transport = bad.place._transport
     assert transport is not None
     transport.abort()
     with pytest.raises(StoreClosed):
@@ -418,7 +366,8 @@ def test_nonsense_never_reaches_the_store(
 async def test_a_frame_over_the_limit_ends_the_connection(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await join(tmp_path, WORKSPACE)
-    transport = guest._connection._transport
+    assert isinstance(guest.place, Connection)
+    transport = guest.place._transport
     assert transport is not None
     transport.write(b"\xff\xff\xff\xff\x01\x00\x00\x00\x00\x09")
     with pytest.raises(StoreClosed):
