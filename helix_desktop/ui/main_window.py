@@ -188,6 +188,7 @@ class MainWindow(QMainWindow):
         def take(theme: Theme) -> None:
             modes[appearance.mode].setChecked(True)
             self.set_theme(theme)
+            self._panes.fit(self.width())
 
         actions.theme_system.triggered.connect(lambda: appearance.set_mode("system"))
         actions.theme_light.triggered.connect(lambda: appearance.set_mode("light"))
