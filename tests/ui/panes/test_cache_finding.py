@@ -225,7 +225,7 @@ async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskSc
     (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts[0] == f"Only tool {source.rows_held[0].tool}"
-    assert texts[-4:-1] == ["Pin\tP", "Copy the hash", "Copy a link"]
+    assert texts[-5:-1] == ["Pin\tP", "Move to the trash\tDel", "Copy the hash", "Copy a link"]
     menu.actions()[0].trigger()
     menu.close()
     same = sum(row.tool == source.rows_held[0].tool for row in source.rows_held)
