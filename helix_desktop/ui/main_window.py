@@ -33,6 +33,7 @@ from helix_desktop.ui.top_bar import TopBar
 from helix_desktop.ui.widgets import column, retint
 
 if TYPE_CHECKING:
+    from helix_desktop.ui.frame.command_panel import CommandPanel
     from helix_desktop.ui.frame.keys import KeysDialog
     from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
     from helix_desktop.ui.sidebar.switcher import Switcher
@@ -105,6 +106,7 @@ class MainWindow(QMainWindow):
         self._inspector = QFrame()
         self._panes = self._arrange()
         self._keys: KeysDialog | None = None
+        self.command_panel: CommandPanel | None = None
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
         self.resize(*_FIRST_SIZE)
@@ -158,6 +160,7 @@ class MainWindow(QMainWindow):
         panes = (self.rail, self.sidebar, self._centre, self._inspector)
         actions.next_pane.triggered.connect(lambda: focus_next(panes))
         actions.keys.triggered.connect(self._show_keys)
+        actions.all_commands.triggered.connect(self._show_commands)
         actions.stop.triggered.connect(self.stop_requested)
         connect_editing(actions)
         bar.inspector_requested.connect(actions.toggle_inspector.trigger)
@@ -301,6 +304,14 @@ class MainWindow(QMainWindow):
 
         self._keys = self._keys or KeysDialog(self)
         self._keys.show()
+
+    def _show_commands(self) -> None:
+        from helix_desktop.ui.frame.command_panel import CommandPanel
+
+        if self.command_panel is None:
+            self.command_panel = CommandPanel(self, self.menuBar(), self.commands.all_commands)
+            retint(self.command_panel, self._theme)
+        self.command_panel.open()
 
     def _show_panes(self, sidebar: bool, inspector: bool) -> None:
         self.top_bar.sidebar.setVisible(not sidebar and self._place != "welcome")
