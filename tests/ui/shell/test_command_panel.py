@@ -16,7 +16,7 @@ _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftMod
 def opened(window: MainWindow) -> CommandPanel:
     """The panel, opened by its key."""
     QTest.keyClick(window, Qt.Key.Key_P, _CTRL_SHIFT)
-    panel = window.command_panel
+    panel = window.helps.panel
     assert panel is not None
     assert panel.isVisible()
     assert QApplication.focusWidget() is panel.search
