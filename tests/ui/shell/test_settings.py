@@ -108,6 +108,18 @@ def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> N
     assert "needs no key" in words(dialog)
 
 
+def test_the_provider_in_use_is_shown_first(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    page = SettingsDialog(parent).providers
+    states = ProviderStatus("demo", False, "none", ""), ProviderStatus("p1", True, "keychain", "")
+    page.show_providers((DEMO, GOOD), states)
+    assert page.list.currentRow() == 1
+    page.list.setCurrentRow(0)
+    page.show_providers((DEMO, GOOD), states)
+    assert page.list.currentRow() == 0
+
+
 def test_a_kept_key_is_named_but_never_shown(dialog: SettingsDialog) -> None:
     dialog.providers.list.setCurrentRow(1)
 
