@@ -12,7 +12,7 @@ from helix_desktop.context import cut as cuts
 from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.cut import Cut
-from helix_desktop.context.errors import CompactionRefused
+from helix_desktop.context.errors import CompactionRefused, ModelUnchosen
 from helix_desktop.context.event import ToolAnswered
 from helix_desktop.context.event_rewrite import Form, Pinned, Redone, Undone, Unpinned
 from helix_desktop.context.rows import Row
@@ -27,6 +27,17 @@ class ByHand:
     ) -> None:
         self.session = session
         self._steward, self._compactor, self._forms, self._settings = steward, compactor, forms, settings
+        self.held = ""
+        """The label of the session's model, while no other one may go on; else empty."""
+
+    def hold(self, label: str) -> None:
+        """Ask no model before the person has chosen who goes on for the one of a label; empty: they have."""
+        self.held = label
+
+    def demand_model(self) -> None:
+        """Raises ModelUnchosen while the session is held for a model that is not to be had."""
+        if self.held:
+            raise ModelUnchosen(self.held)
 
     def measure(self) -> tuple[Window, Gauge]:
         """What the next request would contain, and how full that is."""
@@ -50,8 +61,10 @@ class ByHand:
         """Show the output recorded as `seq` in a form; `asked` says what a compact one is to contain.
 
         Undone like any rewrite. Raises FormRefused when it cannot be, StoreError when its bytes cannot be
-        read, ModelError when no model made the extract.
+        read, ModelError when no model made the extract, ModelUnchosen.
         """
+        if form == "compact":
+            self.demand_model()
         await self._forms.choose(seq, form, asked)
 
     async def pin(self, seq: int) -> None:
@@ -74,15 +87,18 @@ class ByHand:
         return [cut for cut in legal if planner.worth(transcript, policy, now, cut)]
 
     def compact(self, focus: str = "") -> None:
-        """Start a handover by hand. Raises CompactionRefused when there is nothing to hand over."""
+        """Start a handover by hand. Raises CompactionRefused when there is nothing to, ModelUnchosen."""
+        self.demand_model()
         self._steward.compact("by hand", self._cut(0), focus)
 
     async def draft_handover(self, focus: str = "", upto: int = 0) -> HandoverDraft:
         """Write a handover up to the cut at event `upto` (0: the furthest) and record nothing.
 
         Progress is published as of a handover that is made. Raises CompactionRefused when there is nothing to
-        hand over, no legal cut there, or a handover under way; what fails at the models is told in the draft.
+        hand over, no legal cut there, a handover under way; ModelUnchosen. What fails at the models is told
+        in the draft.
         """
+        self.demand_model()
         return await self._compactor.draft(self._cut(upto), focus)
 
     async def commit_handover(self, draft: HandoverDraft, text: str | None = None) -> None:
@@ -124,8 +140,9 @@ class ByHand:
         """Start observations by hand: distil what is older than the newest turn, and put it in place.
 
         Where all is observed, observations are refined; those that wait for their place are put there. Raises
-        CompactionRefused when there is nothing to observe.
+        CompactionRefused when there is nothing to observe, ModelUnchosen.
         """
+        self.demand_model()
         self._steward.observe()
 
     def cancel_observation(self) -> None:

@@ -27,6 +27,7 @@ from helix_desktop.agent.subagent import Nursery, Subagents
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.trust import Trust, TrustedTools, demand
+from helix_desktop.agent.update import ArrivalVoided
 from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.event import (
@@ -152,13 +153,19 @@ class Conversation(ByHand):
         """What has arrived of the answer under way."""
         return self._engine.partial
 
+    @property
+    def again(self) -> ArrivalVoided | None:
+        """That the model is about to be asked again, with the seconds left; None once it answers."""
+        return self._engine.again
+
     async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
         """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
 
         Nothing typed is dropped. Raises StoreError when the waiting message could not be kept,
-        WorkspaceUntrusted.
+        WorkspaceUntrusted, ModelUnchosen.
         """
         demand(self._parts.trusted)
+        self.demand_model()
         if self.running or self.session.transcript.queued:
             await self.session.record(MessageQueued(whole(text), tuple(attachments), steer))
             self.resume()
@@ -191,16 +198,17 @@ class Conversation(ByHand):
     def resume(self) -> None:
         """Send the first message that waits, unless a turn runs; after a stop they wait for this."""
         waiting = self.session.transcript.queued
-        if waiting and not self.running and self._parts.trusted():
+        if waiting and not self.running and not self.held and self._parts.trusted():
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
 
     async def go_on(self, text: str) -> None:
         """Begin a turn before what waits, unless one runs: to go on with one that was cut off.
 
-        Raises WorkspaceUntrusted.
+        Raises WorkspaceUntrusted, ModelUnchosen.
         """
         demand(self._parts.trusted)
+        self.demand_model()
         if not self.running:
             self._begin(text)
 

@@ -59,8 +59,17 @@ class Engine:
         self._counter, self._clock, self._settings, self._mode = counter, clock, settings, mode
         self._intake = Intake(counter)
         self.partial, self._asked = "", 0  # and the tokens of the request that it answers
+        self._again: tuple[ArrivalVoided, float] | None = None  # and by the loop's clock, when that will be
         self.opened = asyncio.Event()  # set when the person's words are on record, or could not be
         self.cut_off: Ended = "stopped"  # what a cancelled turn ended by; closing the app interrupts it
+
+    @property
+    def again(self) -> ArrivalVoided | None:
+        """That the model is about to be asked again, with the seconds left; None once it answers."""
+        if self._again is None:
+            return None
+        told, at = self._again
+        return msgspec.structs.replace(told, wait_s=max(0.0, at - asyncio.get_running_loop().time()))
 
     async def run_turn(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> TurnEnded:
         """Run one turn to its end, whatever that is; being cancelled is the person's stop.
@@ -71,6 +80,7 @@ class Engine:
         try:
             ended = await self._guarded(text, attachments, queued)
         finally:
+            self._again = None
             self._session.publish(TurnChanged(running=False))
         return ended
 
@@ -160,9 +170,10 @@ class Engine:
 
     async def _ask(self, window: Window) -> Answer:
         _, _, roles = self._settings()
-        self.partial, self._asked = "", window.estimate
+        self.partial, self._asked, self._again = "", window.estimate, None
         async with aclosing(roles.main.stream(window.request)) as arrivals:
             async for arrival in arrivals:
+                self._again = None
                 match arrival:
                     case TextArrived(text=text):
                         self.partial += text
@@ -171,7 +182,9 @@ class Engine:
                         self._session.publish(Arriving(text, reasoning=True))
                     case Retrying(attempt=attempt, wait_s=wait_s, reason=reason):
                         self.partial = ""
-                        self._session.publish(ArrivalVoided(attempt, wait_s, reason))
+                        voided = ArrivalVoided(attempt, wait_s, reason)
+                        self._again = voided, asyncio.get_running_loop().time() + wait_s
+                        self._session.publish(voided)
                     case Answer() as answer if answer.text.strip() or answer.calls:
                         return answer
         raise ModelNonsense(

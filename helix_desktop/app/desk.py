@@ -77,6 +77,7 @@ class Desk:
         self._rooms: dict[str, Room] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._copying = asyncio.Lock()
         self.origin = Origin()
         self.carrier = Carrier(self.registry, self.lend, now_ms)
 
@@ -179,7 +180,8 @@ class Desk:
 
     async def sample(self) -> WorkspaceRecord:
         """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
-        return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+        async with self._copying:  # two clicks, or two starts, ask for one copy
+            return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
 
     async def proposals(self, identity: str) -> tuple[str, ...]:
         """The messages of a sample's script, in order; none in other workspaces."""

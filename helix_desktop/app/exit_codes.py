@@ -6,6 +6,6 @@ FAILED = 1
 USAGE = 2
 """What was given is wrong."""
 LOCKED = 3
-"""The workspace belongs to another process that does not answer."""
+"""The workspace, or the window, belongs to another process that does not answer."""
 INTERRUPTED = 130
 TERMINATED = 143

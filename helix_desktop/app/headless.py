@@ -65,6 +65,7 @@ def run_turn(given: argparse.Namespace) -> int:
         room.listen(voice.hear)
         try:
             conversation = await _session(room, given.session)
+            _say_who_goes_on(conversation)
             await _allow(conversation, given)
             await conversation.set_mode(given.mode or conversation.mode)
             return await _turn(conversation, given.message, voice)
@@ -74,6 +75,13 @@ def run_turn(given: argparse.Namespace) -> int:
             raise
 
     return in_room(given, work)
+
+
+def _say_who_goes_on(conversation: Conversation) -> None:
+    """Tell when another model than so far answers in a session: it is sent all that was said."""
+    last, now = conversation.session.transcript.last_model, conversation.model.label
+    if last not in ("", now):
+        err(f"helix-desktop: {last} answered in this session so far; {now} goes on.")
 
 
 async def _allow(conversation: Conversation, given: argparse.Namespace) -> None:

@@ -12,12 +12,13 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_openings import EarlyOpenings
-from helix_desktop.app.exit_codes import USAGE
+from helix_desktop.app.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.targets import wish
 from helix_desktop.app.window import Frame, build_frame, name_application
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.errors import DataDirUnusable, InputUnusable
+from helix_desktop.context.errors import DataDirUnusable, HelixError, InputUnusable, WindowSilent
+from helix_desktop.ui.on_screen import fit_screen
 
 _FRAME_MS = 200
 TRACE_FILE = "window.open"  # there while a window has the data directory, and after one was killed
@@ -30,21 +31,17 @@ def show_window(given: argparse.Namespace) -> int:
     except InputUnusable as error:
         if not _by_double_click():
             raise
-        from helix_desktop.app.refusal import refuse
-
-        return refuse(QApplication(sys.argv[:1]), error, USAGE)
+        return _refuse(QApplication(sys.argv[:1]), error, _data_dir(given), USAGE)
     gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
     app = QApplication(sys.argv[:1])
     name_application(app)
     # Only macOS names files by events; elsewhere they stand on the command line.
     early = EarlyOpenings(app) if sys.platform == "darwin" else None
-    data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
+    data = _data_dir(given)
     try:
         data.ensure()
     except DataDirUnusable as error:
-        from helix_desktop.app.refusal import refuse
-
-        return refuse(app, error)
+        return _refuse(app, error, data, FAILED)
     if sys.platform == "win32":
         os.chdir(
             Path.home()
@@ -53,13 +50,27 @@ def show_window(given: argparse.Namespace) -> int:
     if trace.exists():
         from helix_desktop.app.single_instance import SingleInstance
 
-        if SingleInstance(data.root).tell(wanted):
-            return 0
+        try:
+            if SingleInstance(data.root).tell(wanted):
+                return 0
+        except WindowSilent as error:
+            return _refuse(app, error, data, LOCKED)
     frame = build_frame(app, LayoutFile(data.root / LAYOUT_FILE))
+    fit_screen(frame.window)  # it may be larger: its first size, or one kept from another screen
     _paint(frame)
     from helix_desktop.app.running import run
 
     return run(app, frame, data, trace, wanted, early)
+
+
+def _data_dir(given: argparse.Namespace) -> DataDir:
+    return DataDir.locate(getattr(given, "data_dir", None), os.environ)
+
+
+def _refuse(app: QApplication, error: HelixError, data: DataDir, code: int) -> int:
+    from helix_desktop.app.refusal import refuse
+
+    return refuse(app, error, LayoutFile(data.root / LAYOUT_FILE), code)
 
 
 def _by_double_click() -> bool:

@@ -16,11 +16,11 @@ from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
 from helix_desktop.app.itself import itself
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
 from helix_desktop.app.moving import carry
-from helix_desktop.app.refusal import tell
 from helix_desktop.app.window import name_application
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui import fonts
+from helix_desktop.ui.dialogs import show_notice
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.widgets import PushButton, column, label, row
 
@@ -84,14 +84,15 @@ def move_in_window(given: argparse.Namespace) -> int:
     name_application(app)
     data = DataDir.locate(getattr(given, "data_dir", None), os.environ)
     fonts.load(resources_dir() / "fonts")
-    Appearance(app, *LayoutFile(data.root / LAYOUT_FILE).look()).dress()
+    look = Appearance(app, *LayoutFile(data.root / LAYOUT_FILE).look())
+    look.dress()
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-        root = runner.run(move_shown(data, given.folder, given.remove_old))
+        root = runner.run(move_shown(data, given.folder, given.remove_old, look))
     open_again("--data-dir", str(root))
     return 0
 
 
-async def move_shown(data: DataDir, target: Path, remove_old: bool) -> Path:
+async def move_shown(data: DataDir, target: Path, remove_old: bool, look: Appearance) -> Path:
     """Move with a window that shows it; the folder that is used from now on."""
     window = MovingWindow(target)
     window.setWindowModality(Qt.WindowModality.ApplicationModal)
@@ -104,7 +105,7 @@ async def move_shown(data: DataDir, target: Path, remove_old: bool) -> Path:
     except Cancelled:
         return data.root
     except HelixError as error:
-        await tell(error)
+        await show_notice(error, look)
         return data.root
     finally:
         window.hide()

@@ -6,26 +6,25 @@ import asyncio
 import sys
 
 import qasync
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.exit_codes import FAILED
+from helix_desktop.app.layout import LayoutFile
+from helix_desktop.app.window import name_application
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.errors import HelixError
+from helix_desktop.ui import fonts
+from helix_desktop.ui.dialogs import show_notice
+from helix_desktop.ui.style import Appearance
 
 
-def refuse(app: QApplication, error: HelixError, code: int = FAILED) -> int:
-    """Show an error and wait until it is read; the exit code."""
-    sys.stderr.write(f"helix-desktop: {error}\n")
+def refuse(app: QApplication, error: HelixError, layout: LayoutFile, code: int) -> int:
+    """Show an error in the look that is kept in `layout`, and wait until it is read; the exit code."""
+    sys.stderr.write(f"helix-desktop: {' '.join(str(error).split())}\n")
     if app.platformName() not in {"offscreen", "minimal"}:
+        name_application(app)
+        fonts.load(resources_dir() / "fonts")
+        appearance = Appearance(app, *layout.look())
+        appearance.dress()
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            runner.run(tell(error))
+            runner.run(show_notice(error, appearance))
     return code
-
-
-async def tell(error: HelixError) -> None:
-    """Show an error in a window of its own, and wait until it is read."""
-    read = asyncio.Event()
-    box = QMessageBox(QMessageBox.Icon.Critical, "Helix Desktop", error.what)
-    box.setInformativeText(f"{error.why} {error.fix}".strip())
-    box.finished.connect(lambda _: read.set())
-    box.open()
-    await read.wait()

@@ -16,15 +16,18 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.app.crash import close_logs, open_logs
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.early_openings import EarlyOpenings
+from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.front import Front, front_of
 from helix_desktop.app.garbage import MainThreadGarbage
 from helix_desktop.app.knocking import FileOpenings, bring_forward, fulfil
 from helix_desktop.app.models import DEMO_PAUSE_S
 from helix_desktop.app.moving_window import open_again
+from helix_desktop.app.refusal import refuse
 from helix_desktop.app.screens import build_screens
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.window import Frame
 from helix_desktop.config.paths import DataDir
+from helix_desktop.context.errors import WindowSilent
 from helix_desktop.ui.opening import Opening
 from helix_desktop.ui.settings.presenter import SettingsPresenter
 from helix_desktop.ui.shell import Shell
@@ -44,7 +47,12 @@ def run(
     `early` holds what the system named besides.
     """
     instance = SingleInstance(data.root)
-    if instance.tell(wish):  # another start came first, by less than a frame
+    try:
+        told = instance.tell(wish)  # another start may have come first, by less than a frame
+    except WindowSilent as error:
+        frame.window.allow_close()
+        return refuse(app, error, frame.layout, LOCKED)
+    if told:
         frame.window.allow_close()
         return 0
     instance.claim()
@@ -101,6 +109,7 @@ async def _run(
     front.intents.start(desk.counter.load(), "vocabulary")
     front.appearance.changed.connect(lambda _: front.intents.start(_keep_look(front), "keep look"))
     await stop.wait()
+    instance.deafen()
     settings.dialog.close()
     await end(front, shell, desk)
     return tuple(afterwards)

@@ -11,8 +11,10 @@ from pathlib import Path
 from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+from helix_desktop.context.errors import WindowSilent
+
 _WAIT_MS = 1_000
-_PATIENCE_S = 5.0  # for another start that has the directory and does not listen yet
+PATIENCE_S = 8.0  # for a window that is busy, ends, or does not listen yet; then it counts as hung
 _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
 _TOKEN, _LONGEST_TOKEN = "XDG_ACTIVATION_TOKEN", 1_000
@@ -34,8 +36,10 @@ class SingleInstance(QObject):
     woken = Signal(str)
     """Another start asked for the window; its wish, see app.targets."""
 
-    def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, data_dir: Path, patience_s: float = PATIENCE_S) -> None:
+        """`patience_s` is how long another window may take to answer."""
+        super().__init__()
+        self._patience_s = patience_s
         place = data_dir.resolve()  # by whatever way it is reached
         self._name = "helix-desktop-" + hashlib.sha256(str(place).encode()).hexdigest()[:24]
         self._lock = QLockFile(str(place / LOCK_FILE))
@@ -49,16 +53,19 @@ class SingleInstance(QObject):
     def tell(self, wish: str) -> bool:
         """Hand a wish to the process that has the data directory; False when this one has it now.
 
-        Also False, after a few seconds, when that process does not listen: the window then stands alone.
+        Raises WindowSilent when that process lives and does not answer. What it was told stays with it.
         """
-        until = time.monotonic() + _PATIENCE_S
-        while not self._told(wish):
-            if self._locked() or time.monotonic() > until:
+        until = time.monotonic() + self._patience_s
+        while not self._told(wish, until):
+            if self._locked():
                 return False
+            if time.monotonic() > until:
+                raise self._silent()
             time.sleep(_PAUSE_S)
         return True
 
-    def _told(self, wish: str) -> bool:
+    def _told(self, wish: str, until: float) -> bool:
+        """Whether the process that listens has said that it heard; it may be busy until then."""
         socket = QLocalSocket()
         socket.connectToServer(self._name)
         if not socket.waitForConnected(_WAIT_MS):
@@ -67,8 +74,24 @@ class SingleInstance(QObject):
         # Wayland shows a window in front only for who holds the token that this start was given.
         socket.write(f"{wish}\n{os.environ.get(_TOKEN, '')}\n".encode())
         socket.waitForBytesWritten(_WAIT_MS)
-        socket.waitForReadyRead(_WAIT_MS)
-        return True
+        left_ms = max(1, int((until - time.monotonic()) * 1_000))
+        return socket.waitForReadyRead(left_ms)  # also ends when the other one goes
+
+    def _silent(self) -> WindowSilent:
+        pid = self._owner()
+        which = f"process {pid}" if pid else "another process"
+        return WindowSilent(
+            "Helix Desktop is open already, and its window does not answer.",
+            f"It is {which}, and said nothing for {self._patience_s:.0f} seconds: busy, suspended or stuck.",
+            "Wait: once it answers, it opens what you asked for. If it stays so, end that process and start"
+            " again; what was stored is safe.",
+        )
+
+    def _owner(self) -> int:
+        """The process that holds the lock; 0 when nobody can say."""
+        info = self._lock.getLockInfo()
+        pid = info[0] if isinstance(info, tuple) and info else 0
+        return pid if isinstance(pid, int) and pid > 0 else 0
 
     def _locked(self) -> bool:
         """Whether this process has the directory, or no process can: a folder may refuse locks."""
@@ -80,6 +103,10 @@ class SingleInstance(QObject):
             return False
         QLocalServer.removeServer(self._name)  # left behind by a process that was killed: the lock is ours
         return self._server.listen(self._name)
+
+    def deafen(self) -> None:
+        """Hear no more wishes, which would be lost in a window that ends: another start waits, and opens."""
+        self._server.close()
 
     def close(self) -> None:
         """Stop listening, and let another process have the directory."""

@@ -4,6 +4,7 @@ HelixError
 ├── InputUnusable                                           what was typed: an address, a label, an id
 ├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
 ├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
+├── WindowSilent                                            a window that has the data directory and hangs
 ├── RecordingUnusable                                       a recorded session that is to be replayed
 ├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
 ├── StoreError
@@ -18,6 +19,7 @@ HelixError
 │       └── KeyRefused
 ├── ToolError                                               told to the agent as the tool's answer
 │   └── SubagentFailed
+├── ModelUnchosen                                           another model than a session's would answer it
 ├── BudgetSpent                                             what a session may spend is spent
 └── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
 """
@@ -53,6 +55,10 @@ class WorkspaceMissing(HelixError):
 
 class WorkspaceUntrusted(HelixError):
     """The person has not said that they trust a workspace's folder."""
+
+
+class WindowSilent(HelixError):
+    """The process that has the data directory's window does not answer."""
 
 
 class RecordingUnusable(HelixError):
@@ -170,6 +176,17 @@ class SubagentFailed(ToolError):
     ) -> None:
         super().__init__(what, why, fix)
         self.session, self.delegated = session, delegated
+
+
+class ModelUnchosen(HelixError):
+    """The model of a session is not to be had, and the person has not said which one goes on."""
+
+    WHAT = "Nothing was sent: choose first which model goes on."
+
+    def __init__(self, label: str) -> None:
+        super().__init__(
+            self.WHAT, f"{label} answered in this session; another one would be sent all that was said."
+        )
 
 
 class BudgetSpent(HelixError):

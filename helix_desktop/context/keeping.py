@@ -113,6 +113,21 @@ def may_go(entry: Entry, at: int, grace_ms: int) -> bool:
     return not (entry.references or entry.pinned or entry.trashed or young)
 
 
+def why_it_stays(entry: Entry) -> tuple[str, str]:
+    """Why an entry cannot go to the trash even when a person asks for it, and what can be done about it."""
+    if entry.references:
+        events = (
+            "1 event of a session names" if entry.references == 1 else f"{entry.references:,} events name"
+        )
+        return (
+            f"{events} it.",
+            "It can go once no session names it. What must not stay can be forgotten.",
+        )
+    if entry.pinned:
+        return "It is pinned.", "Unpin it first."
+    return "An index entry that stays leads to it.", "It can go with the session that the index belongs to."
+
+
 def comes_alive(references: int, trashed: int, last_used: int, at: int) -> bool:
     """Whether storing a content again must touch its record: it lies in the trash, or may soon go there."""
     return bool(trashed) or (not references and at - last_used > HOUR_MS)

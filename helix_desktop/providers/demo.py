@@ -32,7 +32,7 @@ _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
 _BRING = """\
 **To bring a real model**, open *Settings → Providers* and choose a server: one on this machine \
 (Ollama, LM Studio, llama.cpp, vLLM) needs only its address, a hosted one its address and a key. \
-Then pick the model at the top right."""
+Then pick it below the message field."""
 
 
 Calls = tuple[tuple[str, dict[str, object]], ...]

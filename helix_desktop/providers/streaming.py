@@ -227,4 +227,5 @@ def error_sent(failure: Any) -> ErrorSent:
 
 
 def _given_up(error: ModelError, attempts: int) -> ModelError:
-    return type(error)(error.what, f"{error.why} Asked {attempts} times.".strip(), error.fix)
+    stop = "" if error.why.endswith((".", "!", "?", "…", ":")) or not error.why else "."
+    return type(error)(error.what, f"{error.why}{stop} Asked {attempts} times.".strip(), error.fix)

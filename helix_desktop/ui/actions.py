@@ -58,6 +58,7 @@ SPECS: dict[str, ActionSpec] = {
     "observe_now": ActionSpec("Observe older messages now"),
     "undo_compaction": ActionSpec("Undo the last compaction", ("Ctrl+Alt+Z",)),
     "set_budget": ActionSpec("Budget of this session…"),
+    "all_commands": ActionSpec("All commands…", ("Ctrl+Shift+P",)),
     "about": ActionSpec("About Helix Desktop"),
     "keys": ActionSpec("Keys", ("F1",)),
 }
@@ -104,6 +105,7 @@ class Actions(NamedTuple):
     observe_now: QAction
     undo_compaction: QAction
     set_budget: QAction
+    all_commands: QAction
     about: QAction
     keys: QAction
 

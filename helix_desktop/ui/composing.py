@@ -76,8 +76,10 @@ class Composing(QObject):
         self.composer.setEnabled(room is None or (room.trusted() and not room.reading))
         if room is None or self._conversation is None:
             return
-        model = self._conversation.model
-        self.composer.set_model(model_name(model.label, model.demo))
+        model, held = self._conversation.model, self._conversation.held
+        self.composer.set_model(model_name(held or model.label, model.demo and not held))
+        if held:
+            self.composer.editor.setPlaceholderText("Choose which model goes on before you send.")
         if room.reading:
             self.composer.editor.setPlaceholderText("Open for reading only: the folder is not there.")
         elif not room.trusted():

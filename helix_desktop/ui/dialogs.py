@@ -12,6 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
 
+from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import IconLabel, PushButton, column, label, retint, row
 
@@ -32,7 +34,10 @@ class Choice:
 class Question(QDialog):
     """A sentence, why it is asked, and its answers; Esc answers nothing."""
 
-    def __init__(self, parent: QWidget, what: str, why: str, choices: Sequence[Choice]) -> None:
+    face = ("circle-question-mark", "accent_text")
+    """The icon before the words, and the token of its colour."""
+
+    def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[Choice]) -> None:
         """Ready to open over its parent."""
         super().__init__(parent)
         self.setWindowTitle(what)
@@ -47,7 +52,8 @@ class Question(QDialog):
         words = column(label(what, "title", wrap=True), gap=6)
         if why:
             words.addWidget(label(why, "muted", wrap=True))
-        face = row(IconLabel("circle-question-mark", px=20, ink="accent_text"), words, gap=12)
+        icon, ink = self.face
+        face = row(IconLabel(icon, px=20, ink=ink), words, gap=12)
         face.setStretch(1, 1)
         first = face.itemAt(0)
         if first is not None:
@@ -62,6 +68,23 @@ class Question(QDialog):
     def _take(self, answer: str) -> None:
         self.answer = answer
         self.accept()
+
+
+class Notice(Question):
+    """What went wrong, why, and what to do: nothing to choose, only to be read."""
+
+    face = ("circle-alert", "error")
+
+    def __init__(self, parent: QWidget | None, error: HelixError) -> None:
+        """Ready to open, with the one button in focus."""
+        why = "\n\n".join(part for part in (error.why, error.fix) if part)
+        super().__init__(parent, error.what, why, (Choice("", "Close", "primary"),))
+        self.setWindowTitle("Helix Desktop")
+        self.setAccessibleName(error.what)
+        self.setAccessibleDescription(why)
+        for button in self.findChildren(PushButton):
+            button.setDefault(True)
+            button.setFocus()
 
 
 class TextQuestion(QDialog):
@@ -127,6 +150,14 @@ async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Seque
     retint(dialog, theme)
     await finished(dialog)
     return dialog.answer
+
+
+async def show_notice(error: HelixError, appearance: Appearance) -> None:
+    """Show an error in a window of its own, in the look of the application, until it is read."""
+    notice = Notice(None, error)
+    appearance.changed.connect(lambda theme: retint(notice, theme))
+    retint(notice, appearance.theme)
+    await finished(notice)
 
 
 async def get_text(

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.actions import make_actions
 from helix_desktop.ui.frame.banner import BannerArea
+from helix_desktop.ui.frame.helps import Helps
 from helix_desktop.ui.frame.jobs import JobLines
 from helix_desktop.ui.frame.keyboard import connect_editing, focus_next
 from helix_desktop.ui.frame.menus import fill_menu_bar, mode_menu, more_menu
@@ -33,7 +34,6 @@ from helix_desktop.ui.top_bar import TopBar
 from helix_desktop.ui.widgets import column, retint
 
 if TYPE_CHECKING:
-    from helix_desktop.ui.frame.keys import KeysDialog
     from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
     from helix_desktop.ui.sidebar.switcher import Switcher
 
@@ -104,7 +104,7 @@ class MainWindow(QMainWindow):
         self._centre = QStackedWidget()
         self._inspector = QFrame()
         self._panes = self._arrange()
-        self._keys: KeysDialog | None = None
+        self.helps = Helps(self, self.commands)
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
         self.resize(*_FIRST_SIZE)
@@ -157,7 +157,7 @@ class MainWindow(QMainWindow):
         self._panes.shown.connect(self._show_panes)
         panes = (self.rail, self.sidebar, self._centre, self._inspector)
         actions.next_pane.triggered.connect(lambda: focus_next(panes))
-        actions.keys.triggered.connect(self._show_keys)
+        actions.all_commands.triggered.connect(lambda: self.helps.offer_commands(self._theme))
         actions.stop.triggered.connect(self.stop_requested)
         connect_editing(actions)
         bar.inspector_requested.connect(actions.toggle_inspector.trigger)
@@ -188,6 +188,7 @@ class MainWindow(QMainWindow):
         def take(theme: Theme) -> None:
             modes[appearance.mode].setChecked(True)
             self.set_theme(theme)
+            self._panes.fit(self.width())
 
         actions.theme_system.triggered.connect(lambda: appearance.set_mode("system"))
         actions.theme_light.triggered.connect(lambda: appearance.set_mode("light"))
@@ -259,8 +260,7 @@ class MainWindow(QMainWindow):
         self._memory.remember("geometry", bytes(self.saveGeometry().data()))
         self._panes.save()
         if self._may_close:
-            if self._keys is not None:
-                self._keys.close()
+            self.helps.close()
             event.accept()
             return
         event.ignore()
@@ -294,12 +294,6 @@ class MainWindow(QMainWindow):
         """Fold panes away where the centre would become too narrow."""
         super().resizeEvent(event)
         self._panes.fit(self.width())
-
-    def _show_keys(self) -> None:
-        from helix_desktop.ui.frame.keys import KeysDialog
-
-        self._keys = self._keys or KeysDialog(self)
-        self._keys.show()
 
     def _show_panes(self, sidebar: bool, inspector: bool) -> None:
         self.top_bar.sidebar.setVisible(not sidebar and self._place != "welcome")

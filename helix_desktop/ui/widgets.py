@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
@@ -26,6 +28,9 @@ from helix_desktop.ui.theme import LIGHT, Theme
 
 ICON_GAP_PX = 4
 """Added to the width of an icon that stands before words: Qt's own gap is too tight for Inter."""
+
+_LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
+_MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
 Part = QWidget | QLayout | int | None
 """What a row or column takes: a widget, a layout, a gap in pixels, or None for a stretch."""
@@ -72,9 +77,8 @@ def column(*parts: Part, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap:
 
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     """A plain-text label in one of the style sheet's roles."""
-    result = QLabel(text)
+    result = WrappedLabel(text) if wrap else QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
-    result.setWordWrap(wrap)
     result.setProperty("role", role)
     return result
 
@@ -111,6 +115,31 @@ def line() -> QFrame:
     frame = QFrame()
     frame.setProperty("role", "line")
     return frame
+
+
+class WrappedLabel(QLabel):
+    """A label of several lines that also breaks words no line has room for, such as names of files."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._whole = ""
+        self.setWordWrap(True)
+        self.setText(text)
+
+    def text(self) -> str:
+        """The text as it was given."""
+        return self._whole
+
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        self._whole = text
+        broken = _LONG_WORD.sub(lambda word: _MAY_BREAK.join(word[0]), text)
+        super().setText(broken)
+        self.setAccessibleName(text if broken != text else "")
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.setText("")
 
 
 class PushButton(QPushButton):

@@ -63,6 +63,12 @@ class Work(QObject):
 
     shown = Signal()
     """Another conversation, or none, is on screen."""
+    opening = Signal()
+    """The same, just before the screens show it."""
+    model_chosen = Signal()
+    """The person has said which model answers in the workspace on screen."""
+    model_shown = Signal()
+    """The model that answers may be another one now."""
     heard = Signal(object)
     """An update of the conversation on screen."""
     session_wanted = Signal(str)
@@ -105,6 +111,7 @@ class Work(QObject):
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
         self._beside = Beside()
+        self.opening.emit()
         self.shown.emit()
         self._show_running()
         self._window.banners.remove(_BREAKER)
@@ -141,6 +148,7 @@ class Work(QObject):
 
     async def show_model(self) -> None:
         """Show which model answers now."""
+        self.model_shown.emit()
         if self.conversation is not None:
             self.composing.show_trust()
         await self.refresh()
@@ -159,14 +167,14 @@ class Work(QObject):
             return
         _, gauge = conversation.measure()
         transcript = conversation.session.transcript
-        info = conversation.model
+        name, demo = answering(conversation)
         self._window.top_bar.show_session(
             SessionHeader(
                 conversation.session.id,
                 transcript.title,
                 conversation.running,
-                model_name(info.label, info.demo),
-                info.demo,
+                name,
+                demo,
                 len(transcript.items),
                 bool(conversation.asks),
             )
@@ -290,3 +298,17 @@ class Work(QObject):
 
     def _asked(self, summary: str) -> None:
         self._screens.chat.view.announce(f"Approval needed: {summary}")
+
+
+def answering(conversation: Conversation) -> tuple[str, bool]:
+    """Which model answers in a session, for people, and whether it is the demo.
+
+    One that waits for the person's choice goes by the model that it had; after a change both are named.
+    """
+    if conversation.held:
+        return model_name(conversation.held, demo=False), False
+    now, last = conversation.model, conversation.session.transcript.last_model
+    name = model_name(now.label, now.demo)
+    if now.demo or last in ("", now.label) or last.startswith("demo/"):
+        return name, now.demo
+    return f"{model_name(last, demo=False)} so far, {name} next", False

@@ -116,6 +116,42 @@ async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) ->
         await until(lambda: lock.read_text().strip() == str(second.pid), "the next one opens it again")
 
 
+async def test_a_window_that_hangs_is_waited_for_and_then_named(tmp_path: Path) -> None:
+    cli = Cli.at(tmp_path)
+    (tmp_path / "two").mkdir()
+    async with window(cli, "--workspace", "ws") as first:
+        await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
+        first.send_signal(signal.SIGSTOP)
+        try:
+            (await cli("--workspace", tmp_path / "two")).refused(3, "does not answer", str(first.pid))
+        finally:
+            first.send_signal(signal.SIGCONT)
+        await until(
+            lambda: opened(cli.data, tmp_path / "two"), "it answers again and opens what it was asked for"
+        )
+        first.send_signal(signal.SIGSTOP)
+        try:
+            late = await cli.start()
+            await asyncio.sleep(3)
+            assert late.returncode is None
+        finally:
+            first.send_signal(signal.SIGCONT)
+        ran = await ended(late)
+        assert (ran.code, ran.err) == (0, "")
+
+
+async def test_a_start_while_the_window_ends_opens_one_of_its_own(tmp_path: Path) -> None:
+    cli = Cli.at(tmp_path)
+    (tmp_path / "two").mkdir()
+    async with window(cli, "--workspace", "ws") as first:
+        await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
+        first.terminate()
+        async with window(cli, "--workspace", tmp_path / "two") as second:
+            await ended(first)
+            await until(lambda: opened(cli.data, tmp_path / "two"), "the second one opens its folder")
+            assert second.returncode is None
+
+
 async def test_a_link_and_a_file_reach_the_window_that_is_open(tmp_path: Path) -> None:
     cli = Cli.at(tmp_path)
     async with window(cli, "--workspace", "ws"):

@@ -184,7 +184,7 @@ class Rig:
     def banners(self) -> str:
         """All words of the banners that stand."""
         cards = self.window.banners.findChildren(QFrame)
-        return "\n".join(card.accessibleName() for card in cards if card.accessibleName())
+        return "\n".join(card.accessibleName() for card in cards if card.property("role") == "banner")
 
     async def decide(self, decision: str, offer: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""

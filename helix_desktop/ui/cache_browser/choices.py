@@ -64,7 +64,7 @@ def of_tool(tool: str) -> Choice:
 
 def of_path(path: str) -> Choice:
     """Only what has these words in its target."""
-    return Choice("path", f"Path: {_short(path)}", {"target": path})
+    return Choice("path", f"Target: {_short(path)}", {"target": path})
 
 
 def of_session(session: str, title: str) -> Choice:

@@ -35,6 +35,7 @@ def add_keys(browser: QWidget, bar: FilterBar, table: CacheTable, preview: Previ
     for widget in (table, preview.content.text):
         _add_key(widget, "V", preview.verify_button.click, here)
     _add_key(table, "P", lambda: _toggle_pin(table), here)
+    _add_key(table, "Del", lambda: _discard(table), here)
     _add_key(table, "Ctrl+C", preview.copy_digest, here)
 
 
@@ -57,6 +58,7 @@ def row_menu(table: CacheTable, bar: FilterBar, preview: Preview) -> QMenu:
         menu.addAction("Bring back", partial(table.restore_requested.emit, row.digest))
     elif row is not None:
         menu.addAction("Unpin\tP" if row.kept else "Pin\tP", partial(_toggle_pin, table))
+        menu.addAction("Move to the trash\tDel", partial(_discard, table))
     menu.addAction("Copy the hash", preview.copy_digest)
     if row is not None:
         menu.addAction("Copy a link", partial(table.link_requested.emit, row.digest))
@@ -79,6 +81,13 @@ def _toggle_pin(table: CacheTable) -> None:
     row = table.current_row()
     if row is not None:
         table.pin_requested.emit(row.digest, not row.kept)
+
+
+def _discard(table: CacheTable) -> None:
+    """Ask for the current entry to go to the trash, unless it lies there."""
+    row = table.current_row()
+    if row is not None and row.state != "in the trash":
+        table.trash_requested.emit(row.digest)
 
 
 def _add_key(widget: QWidget, key: str, deed: Callable[[], object], context: Qt.ShortcutContext) -> None:

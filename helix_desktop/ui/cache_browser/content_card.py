@@ -13,10 +13,13 @@ from helix_desktop.ui.cache_browser.find_key import FindKey
 from helix_desktop.ui.cache_browser.paged_text import PagedText
 from helix_desktop.ui.cache_browser.pages import PAGE_LINES, PagedContent
 from helix_desktop.ui.elements import Card, Line, Words
+from helix_desktop.ui.fonts import scaled
 from helix_desktop.ui.intents import Start
+from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import IconButton, line
 
 _AT_ONCE = 256 * 1024  # bytes that are indexed without a thread
+_COPY_PX = (76, 28)
 _SAID_MS = 1_200  # how long the button says that it has copied
 
 
@@ -40,7 +43,6 @@ class ContentCard(Card):
         self.copy_button = IconButton("copy", "Copy the whole content (Ctrl+Shift+C)", px=14, edge=28)
         self.copy_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.copy_button.setText(" Copy")
-        self.copy_button.setFixedWidth(76)
         self.copy_button.clicked.connect(self.copy_content)
         FindKey(self, self.open_find)
         self._back = IconButton("chevron-left", "Page back", px=15, edge=28)
@@ -49,6 +51,11 @@ class ContentCard(Card):
         self._back.clicked.connect(lambda: self.text.go_page(self.text.page - 1))
         self._on.clicked.connect(lambda: self.text.go_page(self.text.page + 1))
         self.text.page_changed.connect(lambda _: self._tell_page())
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme, at the text size in force."""
+        super().tint(theme)
+        self.copy_button.setFixedSize(*map(scaled, _COPY_PX))
 
     def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
         """Show bytes, or say why there are none; `name` is their file's, for the colours."""

@@ -26,6 +26,7 @@ from helix_desktop.ui.times import Now, wall_clock
 from helix_desktop.ui.widgets import IconButton, PushButton, SearchField
 
 _PAUSE_MS = 150  # after the last key, before the table is filtered
+_LEAST_FIELD = 96  # pixels: what is left in the narrowest window at the largest text
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
 
 
@@ -45,7 +46,7 @@ class FilterBar(QWidget):
         self._tools: Sequence[str] = ()
         self._sessions: Sequence[tuple[str, str]] = ()
         self.field = SearchField("Search contents, files, tools or a hash")
-        self.field.setMinimumWidth(200)
+        self.field.setMinimumWidth(_LEAST_FIELD)
         self.field.setMaximumWidth(420)
         self.filters = PushButton(" Filter", "", "funnel")
         self.filters.setToolTip("By state, tool, session, size, age and use")

@@ -31,6 +31,7 @@ class CacheTable(QTableView):
 
     chosen = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
+    trash_requested = Signal(str)  # digest of what is to go to the trash
     restore_requested = Signal(str)  # digest of what lies in the trash
     link_requested = Signal(str)  # digest of what a link is to lead to
     pin_requested = Signal(str, bool)  # digest, and whether no clean-up is to take it

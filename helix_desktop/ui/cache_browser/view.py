@@ -211,6 +211,7 @@ class CacheBrowser(QWidget):
         self._notice.hide()
         self._totals, self._searching = totals, bool(found.cursor)
         fresh = wanted != self._shown
+        turned = self._shown is not None and wanted.sort != self._shown.sort  # to see what is first now
         if fresh:
             self._shown = wanted
             self.model.set_order(wanted.sort, bool(wanted.text))
@@ -222,7 +223,7 @@ class CacheBrowser(QWidget):
         if added > 0 and place > 0:
             bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
         if fresh and not self._sought and self.model.rowCount():
-            self.table.choose(0 if wanted.text or not chosen else max(0, self.model.row_of(chosen)))
+            self.table.choose(0 if wanted.text or turned or not chosen else max(0, self.model.row_of(chosen)))
         else:
             self._restore(chosen, place, rebuilt=added < 0)
         self._show_what_there_is()

@@ -17,7 +17,7 @@ from helix_desktop.ui.theme import Theme
 
 PAUSE_MS = 500
 _WIDEST = 788
-_BUTTON = 32
+_BUTTON, _LINE = 32, 26  # heights of the button that sends and of the others
 
 
 class ComposerFrame(QFrame):
@@ -128,9 +128,10 @@ class Composer(QWidget):
         self._chips.show_chips(chips)
         self._refresh()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
-        look = self._look = self._frame.look = Look(theme, 1.0, self.devicePixelRatioF())
+    def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
+        """Take the colours of a theme, and a zoom (1.0 is 15 px text)."""
+        zoom = zoom if zoom is not None else self._look.zoom
+        look = self._look = self._frame.look = Look(theme, zoom, self.devicePixelRatioF())
         self._chips.use(look)
         self.editor.setFont(look.font(BODY))
         self.editor.setStyleSheet(_editor_style(look))
@@ -140,16 +141,21 @@ class Composer(QWidget):
         for label in (self._estimate, self._hint):
             label.setFont(look.font(SMALL))
             label.setStyleSheet(
-                f"QLabel {{ color: {theme.faint}; font-size: {SMALL}px; background: transparent; }}"
+                f"QLabel {{ color: {theme.faint}; font-size: {look.px(SMALL):.0f}px;"
+                " background: transparent; }"
             )
-        self.model_button.setIcon(icon("cpu", theme.muted, 13))
-        self.model_button.setIconSize(QSize(13, 13))
-        self.model_button.setStyleSheet(_outline_style(theme, 12))
-        self._attach.setIcon(icon("paperclip", theme.muted, 15))
-        self._attach.setIconSize(QSize(15, 15))
+        for button, name, px in ((self.model_button, "cpu", 13), (self._attach, "paperclip", 15)):
+            edge = round(look.px(px))
+            button.setIcon(icon(name, theme.muted, edge))
+            button.setIconSize(QSize(edge, edge))
+        tall = round(look.px(_LINE))
+        self.model_button.setFixedHeight(tall)
+        self.model_button.setStyleSheet(_outline_style(look, 12))
+        self._attach.setFixedSize(tall, tall)
         self._attach.setStyleSheet(_bare_style(theme))
         for button in (self._queue, self._steer):
-            button.setStyleSheet(_outline_style(theme, 9))
+            button.setFixedHeight(max(_BUTTON - 2, tall))
+            button.setStyleSheet(_outline_style(look, 9))
         self._refresh()
         self.editor.fit()
         self.update()
@@ -186,10 +192,6 @@ class Composer(QWidget):
         outer.addWidget(self._frame, 1000)
         outer.addStretch(1)
         self._send.setFixedSize(_BUTTON, _BUTTON)
-        for button in (self._queue, self._steer):
-            button.setFixedHeight(_BUTTON - 2)
-        self.model_button.setFixedHeight(26)
-        self._attach.setFixedSize(26, 26)
         for button in (self._send, self._queue, self._steer, self.model_button, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
@@ -266,7 +268,7 @@ def _editor_style(look: Look) -> str:
     theme = look.theme
     return (
         f"QPlainTextEdit {{ background: transparent; border: 0; padding: 0; color: {theme.text};"
-        f" font-size: {BODY}px; selection-background-color: {theme.text_selection};"
+        f" font-size: {look.px(BODY):.0f}px; selection-background-color: {theme.text_selection};"
         f" selection-color: {theme.text}; }}"
     )
 
@@ -280,10 +282,12 @@ def _bare_style(theme: Theme) -> str:
     )
 
 
-def _outline_style(theme: Theme, radius: int) -> str:
+def _outline_style(look: Look, radius: int) -> str:
+    theme = look.theme
     return (
         f"QPushButton {{ background: {theme.raised}; color: {theme.muted}; border: 1px solid {theme.border};"
-        f" border-radius: {radius}px; padding: 0 10px; font-size: {SMALL}px; font-weight: 500; }}"
+        f" border-radius: {radius}px; padding: 0 10px; font-size: {look.px(SMALL):.0f}px;"
+        " font-weight: 500; }"
         "QPushButton:hover, QPushButton:focus"
         f" {{ border-color: {theme.border_strong}; color: {theme.text}; }}"
     )

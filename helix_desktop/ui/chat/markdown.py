@@ -11,6 +11,9 @@ from typing import Any, Literal, TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+BULLET = "•"
+TASKS = {"▢": "- [ ]", "✓": "- [x]"}
+"""Markers of tasks that are open and done, and how they are written."""
 LINK_SCHEMES = ("http://", "https://", "mailto:")
 _BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 
@@ -203,7 +206,7 @@ class _Flattener:
             case "bullet_list_close" | "ordered_list_close":
                 self._indent -= 1
             case "list_item_open":
-                self._marker = f"{token.info}{token.markup}" if token.info else "•"
+                self._marker = f"{token.info}{token.markup}" if token.info else BULLET
             case "list_item_close":
                 self._flush_marker()
             case "blockquote_open":
@@ -217,6 +220,8 @@ class _Flattener:
 
     def _inline(self, token: Token) -> None:
         spans = tuple(_spans(token.children or ()))
+        if self._marker == BULLET and spans:
+            self._marker, spans = _as_task(spans)
         if self._in_cell:
             self._rows[-1].append(spans)
             self._in_cell = False
@@ -255,6 +260,15 @@ class _Flattener:
         if self._leaves:
             self._blocks.append(Prose(tuple(self._leaves)))
             self._leaves = []
+
+
+def _as_task(spans: tuple[Span, ...]) -> tuple[str, tuple[Span, ...]]:
+    """The marker of a bullet's words, and these without the brackets that made it a task."""
+    first, *rest = spans
+    for sign, source in TASKS.items():
+        if first.text[:4].lower() == source.removeprefix("- ") + " " and not (first.code or first.link):
+            return sign, (replace(first, text=first.text[4:]), *rest)
+    return BULLET, spans
 
 
 def _alignment(style: str) -> Alignment:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.context.message import InLine
 from helix_desktop.ui.chat.composer import Composer
@@ -137,6 +137,10 @@ class Ahead(QWidget):
         offer = Offer("Send this", text, lambda: self.taken.emit(text))
         self._show([(f"Next in the sample: {text}", offer)] if text else [])
 
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for lines that come later."""
+        self._theme = theme
+
     def _show(self, lines: Sequence[tuple[str, Offer | None]]) -> None:
         now = tuple((line, offer.words if offer else "") for line, offer in lines)
         self.setVisible(bool(lines))
@@ -175,8 +179,13 @@ class ChatPage(QWidget):
         self.trust = TrustStrip()
         self.todo = TodoPanel(self.model)
         self.nothing = EmptyState("message-square", _NOTHING, "Write a message")
+        # Hidden too it would ask for its height, which a low window has to give to the composer.
+        self.nothing.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.nothing.pressed.connect(self.composer.editor.setFocus)
         self.ahead.taken.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
+        for said in (self.composer.submitted, self.composer.steered, self.ahead.taken):
+            said.connect(lambda _: self.view.follow())  # whoever speaks wants to see the answer
+        self.view.typed.connect(self._type)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.nothing)
@@ -187,10 +196,16 @@ class ChatPage(QWidget):
         self.setLayout(stack)
         self._show_what_there_is()
 
+    def _type(self, text: str) -> None:
+        """Write what was typed elsewhere on the page."""
+        if self.composer.isEnabled():
+            self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.composer.editor.insertPlainText(text)
+
     def _show_what_there_is(self) -> None:
         self._pages.setCurrentWidget(self.view if len(self.model) else self.nothing)
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take a theme, and a zoom (1.0 is 15 px text)."""
         self.view.set_theme(theme, zoom)
-        self.composer.set_theme(theme)
+        self.composer.set_theme(theme, zoom)

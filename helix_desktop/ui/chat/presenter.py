@@ -88,6 +88,8 @@ class ChatPresenter:
             self._ask(ask)
         if conversation.partial:
             self._arriving(conversation.partial)
+        if conversation.again:
+            self._voided(conversation.again)
 
     def _update(self, update: Update) -> None:
         match update:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QTextBlock, QTextDocument
 
 from helix_desktop.ui.chat.look import INDENT, Look
+from helix_desktop.ui.chat.markdown import BULLET
 
 
 class Decor(NamedTuple):
@@ -86,7 +87,7 @@ def _paint_marker(
     painter: QPainter, decor: Decor, base: QPointF, document: QTextDocument, look: Look
 ) -> None:
     faint = look.color(look.theme.faint)
-    if decor.marker != "•":
+    if decor.marker != BULLET:
         font = document.defaultFont()
         painter.setFont(font)
         painter.setPen(faint)

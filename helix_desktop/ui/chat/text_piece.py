@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 
 from helix_desktop.ui.chat.look import Look
+from helix_desktop.ui.chat.markdown import BULLET, TASKS
 from helix_desktop.ui.chat.text_decor import PLAIN, Decor, Pill, measure_pills, paint_decor, paint_pills
 
 _LINE_SEPARATOR = "\u2028"
@@ -174,7 +175,8 @@ class TextPiece:
         if begin == 0 and decor.rule:
             return "---"
         if begin == 0 and decor.marker:
-            return f"{'  ' * (decor.indent - 1)}{'-' if decor.marker == '•' else decor.marker} {text}"
+            marker = "-" if decor.marker == BULLET else TASKS.get(decor.marker, decor.marker)
+            return f"{'  ' * (decor.indent - 1)}{marker} {text}"
         return text
 
     def _separator(self, previous: QTextBlock | None, block: QTextBlock) -> str:

@@ -47,6 +47,7 @@ class ChatView(QAbstractScrollArea):
     content_wanted = Signal(str, bool)  # key of a tool's card; whether all lines are wanted
     follow_changed = Signal(bool)
     find_finished = Signal(bool)
+    typed = Signal(str)  # signs that are meant for the composer
 
     def __init__(self, model: ChatModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -165,7 +166,7 @@ class ChatView(QAbstractScrollArea):
         self.board.bar_moved()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll, copy, select."""
+        """Scroll, copy, select; what is typed here goes where messages are written."""
         height = self.viewport().height()
         steps = {
             Qt.Key.Key_Up: -_LINE,
@@ -187,6 +188,8 @@ class ChatView(QAbstractScrollArea):
         elif key == Qt.Key.Key_Escape and self._selection:
             self._selection.clear()
             self.board.repaint()
+        elif _is_typed(event):
+            self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
 
@@ -243,11 +246,23 @@ class ChatView(QAbstractScrollArea):
         self.finder.finished.connect(board.repaint)
         self.highlighter.highlighted.connect(board.repaint)
         self._pill.watch(board, self.viewport())
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))  # else its handle is shown
+        bar.setEnabled(False)
 
     def _leave(self, forward: bool) -> None:
         self.setFocus(Qt.FocusReason.OtherFocusReason)
         if forward:
             super().focusNextPrevChild(True)
+
+
+def _is_typed(event: QKeyEvent) -> bool:
+    """Whether a key writes a sign; Space presses buttons."""
+    keys = Qt.KeyboardModifier
+    held = event.modifiers() & (keys.ControlModifier | keys.AltModifier | keys.MetaModifier)
+    # AltGr is Control and Alt at once on some systems, and writes.
+    writes = held in (keys.NoModifier, keys.ControlModifier | keys.AltModifier)
+    return writes and event.text().isprintable() and bool(event.text().strip())
 
 
 def _style(theme: Theme) -> str:
@@ -257,6 +272,7 @@ def _style(theme: Theme) -> str:
         f"QScrollBar::handle:vertical {{ background: {theme.scrollbar}; border-radius: 4px; min-height: 36px;"
         " margin: 2px; }"
         f"QScrollBar::handle:vertical:hover {{ background: {theme.faint}; }}"
+        "QScrollBar::handle:vertical:disabled { background: transparent; }"
         "QScrollBar::add-line:vertical, QScrollBar::sub-line:vertical { height: 0; width: 0; border: 0; }"
         "QScrollBar::add-page:vertical, QScrollBar::sub-page:vertical { background: transparent; }"
     )

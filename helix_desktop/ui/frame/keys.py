@@ -13,6 +13,8 @@ _ELSEWHERE = (
     ("Rename a session in the list", "F2"),
     ("Recall a cache entry into the chat", "Ctrl+Enter"),
     ("Verify a cache entry", "V"),
+    ("Pin a cache entry, or no longer", "P"),
+    ("Move a cache entry or a session to the trash", "Del"),
 )
 
 

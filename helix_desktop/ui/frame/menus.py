@@ -45,7 +45,7 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.set_budget,),
             ),
         ),
-        ("&Help", ((a.keys, a.about),)),
+        ("&Help", ((a.all_commands, a.keys), (a.about,))),
     ):
         fill(bar.addMenu(title), groups)
 
@@ -59,7 +59,7 @@ def more_menu(parent: QWidget, actions: Actions) -> QMenu:
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.set_budget,),
         (a.find, a.new_session),
-        (a.keys, a.settings),
+        (a.all_commands, a.keys, a.settings),
     )
     fill(menu, groups)
     return menu

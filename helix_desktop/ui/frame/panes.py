@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QWidget
+
+from helix_desktop.ui import fonts
 
 INSPECTOR_NEEDS_PX = 1120
 SIDEBAR_NEEDS_PX = 760
-"""Widths of the window below which a pane folds away by itself."""
+"""Widths of the window, at 100 % text, below which a pane folds away by itself."""
 _FIRST_WIDTHS = (272, 826, 278)
+_BESIDE_PX = 328  # the rail and the sidebar
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Panes(QSplitter):
         self._sidebar, self._inspector, self._memory = sidebar, inspector, memory
         self._wanted = {key: memory.recall(key) != b"off" for key in ("sidebar", "inspector")}
         self._has = {"sidebar": False, "inspector": False}
-        self._width = 0
+        self._fits = (False, False)  # whether there is room for the sidebar, and the inspector
         for pane in (sidebar, centre, inspector):
             self.addWidget(pane)
         self.setHandleWidth(1)
@@ -51,11 +54,14 @@ class Panes(QSplitter):
         self._lay_out()
 
     def fit(self, width: int) -> None:
-        """Fold panes away, or bring them back, for a new width of the window in pixels."""
-        edges = (INSPECTOR_NEEDS_PX, SIDEBAR_NEEDS_PX)
-        crossed = any((self._width < edge) != (width < edge) for edge in edges)
-        self._width = width
-        if crossed:
+        """Fold panes away, or bring them back, for a new width of the window in pixels, or new text size."""
+        larger = fonts.scale(QApplication.font()) - 1.0  # words need more room, the panes keep their widths
+        sidebar = width >= SIDEBAR_NEEDS_PX + larger * (SIDEBAR_NEEDS_PX - _BESIDE_PX)
+        inspector = width >= INSPECTOR_NEEDS_PX + larger * (
+            INSPECTOR_NEEDS_PX - _BESIDE_PX - _FIRST_WIDTHS[2]
+        )
+        if (sidebar, inspector) != self._fits:
+            self._fits = sidebar, inspector
             self._lay_out()
 
     def want_sidebar(self, wanted: bool) -> None:
@@ -78,8 +84,8 @@ class Panes(QSplitter):
 
     def _lay_out(self) -> None:
         self._apply(
-            self._wanted["sidebar"] and self._width >= SIDEBAR_NEEDS_PX,
-            self._wanted["inspector"] and self._width >= INSPECTOR_NEEDS_PX,
+            self._wanted["sidebar"] and self._fits[0],
+            self._wanted["inspector"] and self._fits[1],
         )
 
     def _apply(self, sidebar: bool, inspector: bool) -> None:

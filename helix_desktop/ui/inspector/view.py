@@ -141,7 +141,7 @@ class Inspector(QWidget):
         card.body.addLayout(numbers)
         self.source = Line("", 12, role="faint")
         card.body.addWidget(self.source)
-        self.ratio = Line("", 12, role="faint")
+        self.ratio = Words("", 12, "faint")
         card.body.addWidget(self.ratio)
         card.body.addSpacing(3)
         self.bar = WindowBar()
@@ -225,7 +225,7 @@ class Inspector(QWidget):
         self.used.set_text(("≈ " if state.estimated else "") + tokens_text(state.used))
         self._of.set_text(f"of {tokens_text(state.window)} tokens")
         self.source.set_text("≈ estimated" if state.estimated else state.source or "reported by the provider")
-        self.ratio.set_text(state.ratio)
+        self.ratio.setText(state.ratio)
         self.ratio.setVisible(bool(state.ratio))
         self.bar.show_window(state.segments, state.window, state.levels)
         left = state.until_handover

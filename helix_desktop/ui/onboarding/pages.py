@@ -197,8 +197,9 @@ class NoSessionPage(QWidget):
         button = PushButton("New session", "primary", "plus")
         button.clicked.connect(self.new_session_requested)
         hint = row(
-            label("Ctrl+N", "key"), label("starts one from anywhere in the window", "faint"), None, gap=7
+            label("Ctrl+N", "key"), label("starts one from anywhere in the window", "faint", wrap=True), gap=7
         )
+        hint.setStretch(1, 1)
         words = label("A session is one conversation with the agent in this workspace.", "muted", wrap=True)
         body = column(
             _start(IconTile("message-square")), 6, self._title, words, 8, _start(button), 4, hint, gap=6

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
 
+from helix_desktop.ui import fonts
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.settings.about_page import AboutPage
 from helix_desktop.ui.settings.data_page import DataPage
@@ -32,7 +33,7 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("data", "Data", "hard-drive"),
     ("about", "About", "info"),
 )
-_SIZE = (980, 760)
+_SIZE, _NAV_PX = (980, 760), 196
 
 
 class SettingsDialog(QDialog):
@@ -63,7 +64,7 @@ class SettingsDialog(QDialog):
         group = QButtonGroup(self)
         nav = QFrame()
         nav.setObjectName("settings_nav")
-        nav.setFixedWidth(196)
+        self._nav = nav
         names = column(label("Settings", "title"), 8, margins=(14, 24, 12, 16), gap=3)
         for name, text, _ in _NAV:
             button = PushButton(text, "nav")
@@ -108,3 +109,4 @@ class SettingsDialog(QDialog):
         for name, _, icon_name in _NAV:
             self._buttons[name].setIcon(icon(icon_name, theme.muted, 16))
             self._buttons[name].setIconSize(QSize(16 + ICON_GAP_PX, 16))
+        self._nav.setFixedWidth(fonts.scaled(_NAV_PX))

@@ -9,12 +9,14 @@ from helix_desktop.context.errors import HelixError
 from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.on_screen import fit_screen
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.settings.about_presenter import AboutPresenter
 from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp_banner import ConsentBanner
 from helix_desktop.ui.settings.mcp_presenter import McpPresenter
+from helix_desktop.ui.settings.model_banner import ModelBanner
 from helix_desktop.ui.settings.model_menu import model_menu
 from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.permissions import PermissionsPresenter
@@ -42,6 +44,9 @@ class SettingsPresenter(QObject):
         self._data = DataPresenter(self.dialog, shell, intents, desk)
         self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
+        self._answering = ModelBanner(
+            window, shell.work, intents, desk, self._offer_models, self._providers.use
+        )
         self._permissions = PermissionsPresenter(
             self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
         )
@@ -85,6 +90,13 @@ class SettingsPresenter(QObject):
         self._appearance.changed.connect(lambda theme: retint(self.dialog, theme))
         self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
 
+    def _offer_models(self) -> None:
+        """Offer models to a person who needs one: those that are set up, else the page that sets them up."""
+        if self._desk.settings.providers:
+            self._choose_model()
+        else:
+            self._open("providers")
+
     def _choose_model(self) -> None:
         """Offer the models behind the composer's button."""
         room = self._desk.rooms.get(self._shell.active)
@@ -107,6 +119,8 @@ class SettingsPresenter(QObject):
     async def show(self, page: SettingsPage) -> None:
         """Fill every page and open the window on one of them."""
         self.dialog.show_page(page)
+        if self.dialog.isHidden():
+            fit_screen(self.dialog)
         self.dialog.show()
         self.dialog.raise_()
         settings = self._desk.settings

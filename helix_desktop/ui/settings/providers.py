@@ -97,7 +97,7 @@ class ProvidersPage(QWidget):
         self._menu.addAction(action)
 
     def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
-        """Show these providers; the chosen one stays chosen."""
+        """Show these providers; the chosen one stays chosen, at first it is the one in use."""
         chosen = self._chosen_id()
         self._forms = {form.id: form for form in forms}
         self._states = {state.id: state for state in states}
@@ -114,8 +114,10 @@ class ProvidersPage(QWidget):
         self._paint_icons()
         line = max(_LINE_PX, self.list.sizeHintForRow(0))
         self.list.setFixedHeight(min(_LINES, max(1, len(forms))) * line + 12)
-        places = [place for place, form in enumerate(forms) if form.id == chosen]
-        self.list.setCurrentRow(places[0] if places else 0)
+        used = next((state.id for state in states if state.in_use), "")
+        names = [form.id for form in forms]
+        found = (names.index(name) for name in (chosen, used) if name in names)
+        self.list.setCurrentRow(next(found, 0))
 
     def add(self) -> None:
         """Begin a new provider."""

@@ -147,6 +147,7 @@ class ProvidersPresenter:
             await self._desk.use_model(self._shell.active, wanted or "demo/offline")
         if not self._shell.active or name != DEMO:
             await self._desk.save_settings(msgspec.structs.replace(self._desk.settings, model=wanted))
+        self._shell.work.model_chosen.emit()
         await self._shell.work.show_model()
         await self.refresh()
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.room import Room
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import WorkspaceMissing
-from helix_desktop.context.keeping import CleanUp, Swept
+from helix_desktop.context.keeping import CleanUp, Swept, why_it_stays
 from helix_desktop.ui.cache_browser.view import CacheBrowser
 from helix_desktop.ui.dialogs import finished
 from helix_desktop.ui.forgetting.presenter import ForgettingPresenter
@@ -23,7 +23,7 @@ from helix_desktop.ui.tidying.stage import Stage
 from helix_desktop.ui.tidying.trash_dialog import TrashDialog
 from helix_desktop.ui.widgets import retint
 
-_CLEANED, _UNDO = "cleaned up", "undo"
+_CLEANED, _STAYS, _UNDO = "cleaned up", "stays", "undo"
 
 
 class Tidying(QObject):
@@ -46,6 +46,7 @@ class Tidying(QObject):
         commands.trash.triggered.connect(lambda: start(self.show_trash(), "trash"))
         commands.forget.triggered.connect(lambda: start(self.forget(), "forget"))
         cache.forget_requested.connect(lambda digest: start(self.forget(digest), "forget"))
+        cache.table.trash_requested.connect(lambda digest: start(self.discard(digest), "discard"))
         window.banners.acted.connect(self._acted)
 
     def _room(self) -> Room:
@@ -91,14 +92,31 @@ class Tidying(QObject):
         plan = await room.store.keep.plan(asked)
         swept = await room.store.keep.collect([one.digest for one in plan.going])
         dialog.accept()
+        await self._tell_swept(room, swept)
+
+    async def discard(self, digest: str) -> None:
+        """Move one entry to the trash, or say why it stays. Raises WorkspaceMissing, StoreError."""
+        room = self._room()
+        swept = await room.store.keep.collect([digest], grace_ms=0)
+        if swept.digests:
+            await self._tell_swept(room, swept)
+            return
+        why, fix = why_it_stays(await room.store.entry(digest))
+        self._window.banners.show_banner(
+            Banner(_STAYS, "warning", "This entry stays in the cache.", why, fix)
+        )
+
+    async def _tell_swept(self, room: Room, swept: Swept) -> None:
         self._swept = (room, swept)
+        self._window.banners.remove(_STAYS)
         count = len(swept.digests)
+        back = f"{'It comes' if count == 1 else 'They come'} back with Undo, or from the trash."
         self._window.banners.show_banner(
             Banner(
                 _CLEANED,
                 "info",
                 f"{count:,} {'entry is' if count == 1 else 'entries are'} in the trash.",
-                f"{size_text(swept.stored_size)} on disk. They come back with Undo, or from the trash.",
+                f"{size_text(swept.stored_size)} on disk. {back}",
                 actions=(BannerAction(_UNDO, "Undo"),) if count else (),
             )
         )

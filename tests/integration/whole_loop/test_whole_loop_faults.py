@@ -36,7 +36,7 @@ PASSING: dict[str, tuple[list[Reply], list[float]]] = {
     "a cut call": ([Stream(Call("read_file", '{"path": "a.t'), Cut())], [0.5]),
 }
 FINAL: dict[str, tuple[Reply, str, str]] = {
-    "faults for ever": (error(500, "boom"), "could not answer (HTTP 500", "Asked 4 times"),
+    "faults for ever": (error(500, "boom"), "could not answer (HTTP 500", "boom. Asked 4 times."),
     "cut for ever": (Stream(Text("Half"), Cut()), "did not finish its answer", "Asked 4 times"),
     "garbage": (Stream(Raw(b"data: <<<no json>>>\n\n")), "something that is no answer", "no json"),
     "a web page": (page(), "something that is no answer", "web page"),

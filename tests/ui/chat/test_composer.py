@@ -31,6 +31,18 @@ def _button(composer: Composer, name: str) -> QPushButton:
     return found[0]
 
 
+def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(composer: Composer) -> None:
+    """Words, buttons and the room that they need; nothing of it is cut."""
+    composer.set_model("small")
+    parts = [composer.editor, composer.model_button, _button(composer, "Queue")]
+    before = [part.fontMetrics().height() for part in parts]
+    composer.set_theme(LIGHT, 20 / 13)
+    composer.tint(DARK)
+    after = [part.fontMetrics().height() for part in parts]
+    assert all(new >= old * 1.4 for old, new in zip(before, after, strict=True))
+    assert composer.model_button.height() >= composer.model_button.fontMetrics().height() + 4
+
+
 def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Composer) -> None:
     QTest.keyClicks(composer.editor, "one")
     QTest.keyClick(composer.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -9,14 +10,20 @@ import pytest
 import pytest_asyncio
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui import fonts
 from helix_desktop.ui.cache_browser.choices import SIZES, of_tool
 from helix_desktop.ui.cache_browser.columns import COLUMNS
+from helix_desktop.ui.cache_browser.filter_bar import FilterBar
 from helix_desktop.ui.cache_browser.rows import HandoverLink, PreviewState
 from helix_desktop.ui.cache_browser.view import CacheBrowser
+from helix_desktop.ui.style import apply
+from helix_desktop.ui.theme import LIGHT
+from helix_desktop.ui.widgets import retint
 from tests.support.cache_panes import entries, opened, until
 from tests.support.panes_samples import CODE, cache_row
 
@@ -44,6 +51,7 @@ async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scop
     source = entries(40)
     pane = await opened(qtbot, scope, source)
     head = pane.table.horizontalHeader()
+    pane.table.choose(5)
     sizes = sorted((row.size for row in source.rows_held), reverse=True)
 
     def first_size() -> int:
@@ -59,8 +67,31 @@ async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scop
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
     await until(lambda: first_size() == sizes[-1])
     assert "Size ↑" in titles(pane)
+    row = pane.model.entry(0)
+    assert row is not None
+    assert pane.table.current_digest() == row.digest, "whoever sorts wants to see what is first"
     pane.table.sort_requested.emit("target")
     await until(lambda: "Target ↑" in titles(pane))
+
+
+@pytest.mark.parametrize("text_px", [13, 20])
+def test_the_bar_has_room_for_all_its_parts_in_a_narrow_window(
+    qapp: QApplication, qtbot: QtBot, text_px: int
+) -> None:
+    fonts.load(resources_dir() / "fonts")
+    apply(qapp, LIGHT, text_px)
+    bar = FilterBar()
+    qtbot.addWidget(bar)
+    retint(bar, LIGHT)
+    bar.show()
+    bar.resize(462, bar.height())
+    qtbot.waitUntil(lambda: bar.width() == 462 and bar.more.geometry().right() > 400)
+    parts = [bar.field, bar.filters, bar.session, bar.more]
+    assert bar.width() == 462
+    for left, right in itertools.pairwise(parts):
+        assert left.geometry().right() < right.geometry().left()
+    assert bar.more.geometry().right() <= bar.width()
+    apply(qapp, LIGHT)
 
 
 async def test_filters_stand_as_chips_and_go_with_a_click(qtbot: QtBot, scope: TaskScope) -> None:
@@ -194,7 +225,7 @@ async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskSc
     (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts[0] == f"Only tool {source.rows_held[0].tool}"
-    assert texts[-4:-1] == ["Pin\tP", "Copy the hash", "Copy a link"]
+    assert texts[-5:-1] == ["Pin\tP", "Move to the trash\tDel", "Copy the hash", "Copy a link"]
     menu.actions()[0].trigger()
     menu.close()
     same = sum(row.tool == source.rows_held[0].tool for row in source.rows_held)

@@ -75,7 +75,7 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
 
 
 def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
-    assert pane.ratio.text == "× 1.24 of our count, median of 5 reports"
+    assert pane.ratio.text() == "× 1.24 of our count, median of 5 reports"
     pane.set_state(replace(inspector(), ratio=""))
     assert pane.ratio.isHidden()
 

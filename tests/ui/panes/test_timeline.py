@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QApplication,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.cache_browser.content_card import ContentCard
@@ -155,6 +162,26 @@ def test_a_running_compaction_shows_its_phase_and_can_be_cancelled(qtbot: QtBot,
         button(pane.running, "Cancel").click()
     pane.set_running(None)
     assert not pane.running.isVisible()
+
+
+def test_the_keyboard_stays_here_when_the_first_card_comes(qtbot: QtBot, pane: Timeline) -> None:
+    whole = QWidget()
+    qtbot.addWidget(whole)
+    other = QPushButton("Other")
+    column = QVBoxLayout(whole)
+    column.addWidget(pane)
+    column.addWidget(other)
+    whole.show()
+    whole.activateWindow()
+    qtbot.waitUntil(whole.isActiveWindow)
+    pane.set_state(TimelineState())
+    pane.setFocus()
+    assert pane.empty.button.hasFocus()
+    pane.set_state(timeline())
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert pane.isAncestorOf(focused)
+    pane.setParent(None)
 
 
 def test_the_empty_state_tells_when_the_first_comes(qtbot: QtBot, pane: Timeline) -> None:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.app.window import name_application
+from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.dialogs import (
     Choice,
+    Notice,
     Question,
     TextQuestion,
     ask,
     get_text,
     pick_folder,
     pick_save_file,
+    show_notice,
 )
-from helix_desktop.ui.theme import LIGHT
+from helix_desktop.ui.style import Appearance
+from helix_desktop.ui.theme import DARK, LIGHT
 
 CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
 
@@ -66,6 +71,32 @@ async def test_esc_answers_nothing(qtbot: QtBot, parent: QWidget) -> None:
         QTest.keyClick(await opened(parent, Question), Qt.Key.Key_Escape)
 
     assert answer.result() == ""
+
+
+@pytest.mark.qt_loop
+@pytest.mark.parametrize("mode", ["light", "dark"])
+async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
+    qapp: QApplication, mode: Literal["light", "dark"]
+) -> None:
+    name = "/somewhere/" + "aNameWithoutABreak" * 8 + ".helix"
+    error = HelixError(f"{name} is not a file.", "It was moved.", "Look for it.")
+    name_application(qapp)  # without it, closing the last window stops the loop
+    appearance = Appearance(qapp, mode)
+    appearance.dress()
+    async with asyncio.TaskGroup() as tasks:
+        read = tasks.create_task(show_notice(error, appearance))
+        await asyncio.sleep(0.05)
+        (notice,) = [one for one in qapp.topLevelWidgets() if isinstance(one, Notice)]
+        words = [one for one in notice.findChildren(QLabel) if one.text()]
+        assert [one.text() for one in words] == [error.what, "It was moved.\n\nLook for it."]
+        assert [one.accessibleName() for one in words] == [error.what, ""]
+        for one in words:
+            assert one.minimumSizeHint().width() <= one.width(), "cut at the right"
+            assert one.heightForWidth(one.width()) <= one.height(), "cut below"
+        ground = notice.grab().toImage().pixelColor(3, 3).name()
+        assert ground == {"light": LIGHT, "dark": DARK}[mode].canvas.lower()
+        assert not read.done()
+        QTest.keyClick(notice, Qt.Key.Key_Return)
 
 
 @pytest.mark.qt_loop

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QProgressBar, QPushButton, QTextEdit, QWidget
@@ -16,6 +16,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts, style
 from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.on_screen import fit_screen, fitted
 from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.theme import DARK
 from helix_desktop.ui.top_bar import DEMO_BADGE, TopBar
@@ -347,6 +348,46 @@ def test_every_word_has_the_chosen_font_whatever_was_built_first(
     appearance.zoom(0)
     assert window.sidebar.search.font().pixelSize() == fonts.BASE_PX
     window.allow_close()
+    appearance.deleteLater()
+
+
+@pytest.mark.parametrize(
+    ("place", "wanted"),
+    [
+        ((0, 0, 1440, 900), (0, 36, 1366, 692)),
+        ((100, 100, 800, 500), (100, 100, 800, 500)),
+        ((900, 600, 800, 500), (566, 228, 800, 500)),
+        ((-300, -50, 800, 500), (0, 36, 800, 500)),
+    ],
+)
+def test_a_window_lies_within_what_the_screen_leaves_free(
+    place: tuple[int, int, int, int], wanted: tuple[int, int, int, int]
+) -> None:
+    assert fitted(QRect(*place), QRect(0, 36, 1366, 692)) == QRect(*wanted)
+
+
+def test_a_window_larger_than_its_screen_is_made_to_fit(qtbot: QtBot) -> None:
+    shown = QWidget()
+    qtbot.addWidget(shown)
+    free = shown.screen().availableGeometry()
+    shown.resize(free.width() + 400, free.height() + 400)
+    fit_screen(shown)
+    assert free.contains(shown.geometry())
+
+
+def test_with_larger_words_panes_fold_away_sooner(qapp: QApplication, window: MainWindow) -> None:
+    appearance = style.Appearance(qapp, "light")
+    window.follow(appearance)
+    work(window)
+    window.resize(900, 600)
+    assert window.sidebar.isVisible()
+    appearance.set_text_px(20)
+    assert not window.sidebar.isVisible()
+    window.resize(1440, 600)
+    assert window.sidebar.isVisible()
+    window.resize(900, 600)
+    appearance.zoom(0)
+    assert window.sidebar.isVisible()
     appearance.deleteLater()
 
 

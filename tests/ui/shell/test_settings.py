@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.catalogue import Catalogue
@@ -29,7 +29,9 @@ from helix_desktop.ui.settings.rows import (
     policy_fault,
     provider_faults,
 )
-from helix_desktop.ui.widgets import IconButton, Switch
+from helix_desktop.ui.style import apply
+from helix_desktop.ui.theme import LIGHT
+from helix_desktop.ui.widgets import IconButton, PushButton, Switch, retint
 
 QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
 GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
@@ -85,12 +87,37 @@ def words(root: QWidget) -> str:
     return "\n".join(label.text() for label in root.findChildren(QLabel) if label.isVisible())
 
 
+def test_the_names_of_the_pages_stand_whole_at_every_text_size(
+    qapp: QApplication, dialog: SettingsDialog
+) -> None:
+    for text_px in (13, 20):
+        apply(qapp, LIGHT, text_px)
+        retint(dialog, LIGHT)
+        names = [one for one in dialog.findChildren(PushButton) if one.property("kind") == "nav"]
+        assert len(names) == 8
+        for name in names:
+            assert name.sizeHint().width() <= name.width(), name.text()
+    apply(qapp, LIGHT)
+
+
 def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> None:
     assert not dialog.isModal()
     assert "in use here" in dialog.providers.list.item(0).text()
     dialog.providers.list.setCurrentRow(0)
     assert not dialog.providers.editor.isVisible()
     assert "needs no key" in words(dialog)
+
+
+def test_the_provider_in_use_is_shown_first(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    page = SettingsDialog(parent).providers
+    states = ProviderStatus("demo", False, "none", ""), ProviderStatus("p1", True, "keychain", "")
+    page.show_providers((DEMO, GOOD), states)
+    assert page.list.currentRow() == 1
+    page.list.setCurrentRow(0)
+    page.show_providers((DEMO, GOOD), states)
+    assert page.list.currentRow() == 0
 
 
 def test_a_kept_key_is_named_but_never_shown(dialog: SettingsDialog) -> None:

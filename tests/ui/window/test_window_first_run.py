@@ -30,6 +30,16 @@ async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: P
         assert rig.talk.model.window == 16_384
 
 
+async def test_the_sample_asked_for_twice_at_once_is_copied_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        for _ in range(2):
+            rig.window.welcome.sample_requested.emit()
+        await until(lambda: rig.opened.shell.work.conversation is not None, "the sample's session")
+        await rig.opened.shell.open_sample()
+        assert rig.banners() == ""
+        assert [one.name for one in rig.opened.desk.registry.listed()] == ["tidewatch"]
+
+
 async def test_where_nothing_answers_it_says_so(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
         rig.opened.desk.models.ports = (1,)

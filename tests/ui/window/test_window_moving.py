@@ -11,6 +11,7 @@ from helix_desktop.app.moving_window import MovingWindow, move_shown
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.event import UserSpoke
 from helix_desktop.ui.dialogs import Question
+from helix_desktop.ui.style import Appearance
 from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
@@ -62,7 +63,8 @@ async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
         await until(lambda: agreed, "the person's word")
     assert agreed == [(str(target), True)]
 
-    assert await move_shown(DataDir(tmp_path / "data"), target, remove_old=True) == target
+    look = Appearance(qapp)
+    assert await move_shown(DataDir(tmp_path / "data"), target, True, look) == target
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["moved.json"]
     moved = DataDir.locate(tmp_path / "data", {})
     assert moved.root == target
@@ -73,7 +75,7 @@ async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
         assert [one.text for one in rig.facts(UserSpoke)] == ["Hello"]
 
 
-async def test_a_move_that_is_cancelled_changes_nothing(qtbot: object, tmp_path: Path) -> None:
+async def test_a_move_that_is_cancelled_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
     data = DataDir(tmp_path / "old")
     data.ensure()
     data.settings_file.write_text('theme = "dark"\n')
@@ -85,6 +87,6 @@ async def test_a_move_that_is_cancelled_changes_nothing(qtbot: object, tmp_path:
     from PySide6.QtCore import QTimer
 
     QTimer.singleShot(0, cancel)
-    assert await move_shown(data, tmp_path / "new", remove_old=True) == data.root
+    assert await move_shown(data, tmp_path / "new", True, Appearance(qapp)) == data.root
     assert DataDir.locate(data.root, {}) == data
     assert data.settings_file.read_text() == 'theme = "dark"\n'

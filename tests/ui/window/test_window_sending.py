@@ -192,6 +192,24 @@ async def test_a_server_that_is_down_is_told_and_retry_sends_again(
             assert rig.rows(AssistantRow)[-1].text == "Here"
 
 
+async def test_whoever_speaks_while_reading_above_sees_the_answer(qapp: QApplication, tmp_path: Path) -> None:
+    lines = "\n\n".join(f"Line {number}" for number in range(60))
+    async with ChatServer(in_turn(say(lines))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.say("First")
+        view = rig.chat.view
+        view.setFocus()
+        QTest.keyClick(view, Qt.Key.Key_Home)
+        assert not view.following
+        QTest.keyClicks(view, "Again")
+        assert rig.composer.text() == "Again"
+        assert not view.following, "writing is not sending"
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+        assert view.following
+        await rig.turn_over()
+
+
 async def test_the_seconds_until_the_model_is_asked_again_are_counted_down(
     qapp: QApplication, tmp_path: Path
 ) -> None:

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import TurnEnded
 from helix_desktop.store.remote.opening import join
-from helix_desktop.ui.chat.rows import AssistantRow, ToolRow, UserRow
-from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, in_turn, say
+from helix_desktop.ui.chat.rows import AssistantRow, NoticeRow, ToolRow, UserRow
+from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, error, in_turn, say
 from tests.support.store_making import spoke, summary
 from tests.support.window_rig import opened_window, until
 
@@ -49,6 +49,35 @@ async def test_a_turn_goes_on_unseen_and_is_whole_when_one_comes_back(
         assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
         assert not rig.composer.running
+
+
+async def test_a_retry_that_is_waited_for_is_still_told_when_one_comes_back(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    busy = error(503, "busy", headers={"retry-after": "2"})
+    held = Stream(Wait(go), Text("Here."))
+    async with ChatServer(in_turn(busy, held)) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("Go")
+        await until(lambda: rig.rows(NoticeRow), "the announcement")
+        told, waiting = rig.rows(NoticeRow)[0], rig.talk.session.id
+        await rig.opened.shell.new_session()
+        assert not rig.rows(NoticeRow)
+
+        await rig.opened.shell.open_session(waiting)
+        (again,) = rig.rows(NoticeRow)
+        assert again.why == told.why
+        assert again.what.startswith("The model is asked again ")
+        await until(lambda: "asked again now" in rig.rows(NoticeRow)[0].what, "the end of the wait")
+
+        go.set()
+        await rig.turn_over()
+        await rig.opened.shell.new_session()
+        await rig.opened.shell.open_session(waiting)
+        assert [row.text for row in rig.rows(AssistantRow)] == ["Here."]
+        assert not rig.rows(NoticeRow)
 
 
 async def test_two_quick_switches_end_where_the_last_one_went(qapp: QApplication, tmp_path: Path) -> None:

@@ -205,6 +205,43 @@ async def test_a_clean_up_is_shown_done_and_undone(
         assert len((await rig.room.store.page()).entries) == 3
 
 
+async def test_an_entry_goes_to_the_trash_with_a_key_and_comes_back(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.room.store.commit("old", contents=loose)
+        rig.window.show_page("cache")
+        table = rig.screens.cache.table
+        await until(lambda: table.model().rowCount() == 3, "the entries")
+        table.enter()
+        await until(lambda: table.current_row() is not None, "what is known of it")
+        digest = table.current_digest()
+        QTest.keyClick(table, Qt.Key.Key_Delete)
+        await until(lambda: "1 entry is in the trash" in rig.banners(), "the banner")
+        await until(lambda: table.model().rowCount() == 2, "the others")
+        assert [one.digest for one in (await rig.room.store.keep.trash()).entries] == [digest]
+        press(rig.window.banners, "Undo")
+        await until(lambda: table.model().rowCount() == 3, "all of them")
+        assert "in the trash" not in rig.banners()
+
+
+async def test_an_entry_that_is_needed_stays_and_says_why(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with ChatServer(in_turn(reading(), say("Read."))) as server, opened_window(qapp, tmp_path) as rig:
+        await leaked(rig, server)
+        output = rig.facts(ToolAnswered)[0]
+        await rig.room.store.commit("old", contents=loose[:1])
+        await rig.room.store.keep.pin(loose[0].digest, True)
+        table = rig.screens.cache.table
+        table.trash_requested.emit(output.digest)
+        await until(lambda: "1 event of a session names it." in rig.banners(), "the reason")
+        table.trash_requested.emit(loose[0].digest)
+        await until(lambda: "It is pinned." in rig.banners(), "the other reason")
+        assert (await rig.room.store.keep.trash()).entries == ()
+
+
 async def test_the_trash_gives_back_and_is_emptied(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:

@@ -64,6 +64,25 @@ def test_code_in_a_list_item_is_a_block_of_its_own_between_the_items_words() -> 
     assert second.blocks[0].leaves[0].marker == "2."
 
 
+def test_tasks_are_marked_open_or_done_and_other_brackets_are_words() -> None:
+    text = "- [ ] open\n- [X] **done**\n- [y] words\n- [x](https://x.org)\n- `[x] code`\n1. [x] numbered"
+    leaves = [
+        leaf
+        for chunk in MarkdownReader().read(text)
+        for block in chunk.blocks
+        if isinstance(block, Prose)
+        for leaf in block.leaves
+    ]
+    assert [(leaf.marker, "".join(span.text for span in leaf.spans)) for leaf in leaves] == [
+        ("▢", "open"),
+        ("✓", "done"),
+        ("•", "[y] words"),
+        ("•", "x"),
+        ("•", "[x] code"),
+        ("1.", "[x] numbered"),
+    ]
+
+
 def test_tables_keep_cells_and_alignments() -> None:
     (chunk,) = MarkdownReader().read("| a | b |\n|:--|--:|\n| 1 | `x` |")
     table = chunk.blocks[0]

@@ -1,0 +1,137 @@
+"""Every command of the window's menus, found by a few letters of its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QKeySequence, QPainter, QStandardItem
+from PySide6.QtWidgets import (
+    QListView,
+    QMenu,
+    QMenuBar,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from helix_desktop.ui import fonts
+from helix_desktop.ui.quick_panel import QuickPanel
+from helix_desktop.ui.sidebar.rows import matches
+from helix_desktop.ui.theme import LIGHT, Theme
+
+_ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole), int(Qt.ItemDataRole.UserRole) + 1
+_ROW_PX = 34
+_MOST_LINES = 11
+_RECENT = 5  # commands that were used last and stand first
+_CHECK = "✓"
+
+
+class _Delegate(QStyledItemDelegate):
+    """A tick, the command's words, its menu; its keys at the right."""
+
+    def __init__(self, parent: QListView) -> None:
+        super().__init__(parent)
+        self._view = parent
+        self.theme: Theme = LIGHT
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(100, round(_ROW_PX * fonts.scale(self._view.font())))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        action = index.data(_ACTION_ROLE)
+        if not isinstance(action, QAction):
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self.theme.selection))
+            painter.drawRoundedRect(box, 8, 8)
+        plain = fonts.sized(self._view.font(), 13)
+        small = fonts.sized(self._view.font(), 12)
+        room = box.adjusted(12, 0, -12, 0)
+        room.setRight(self._paint(painter, room, small, self.theme.muted, keys_of(action), at_end=True))
+        if action.isChecked():
+            self._paint(painter, room, plain, self.theme.accent, _CHECK)
+        room.setLeft(room.left() + QFontMetricsF(plain).horizontalAdvance(_CHECK) + 8)
+        room.setLeft(self._paint(painter, room, plain, self.theme.text, words_of(action)))
+        self._paint(painter, room, small, self.theme.muted, index.data(_MENU_ROLE))
+        painter.restore()
+
+    def _paint(
+        self, painter: QPainter, room: QRectF, font: QFont, ink: str, text: str, at_end: bool = False
+    ) -> float:
+        """Paint a text at one side of the room; where the rest of the room now begins, or ends."""
+        metrics = QFontMetricsF(font)
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, room.width()))
+        wide = metrics.horizontalAdvance(shown)
+        side = Qt.AlignmentFlag.AlignRight if at_end else Qt.AlignmentFlag.AlignLeft
+        painter.setFont(font)
+        painter.setPen(QColor(ink))
+        painter.drawText(room, side | Qt.AlignmentFlag.AlignVCenter, shown)
+        gap = 12 if shown else 0
+        return room.right() - wide - gap if at_end else room.left() + wide + gap
+
+
+class CommandPanel(QuickPanel):
+    """What the menus offer now; Enter does it."""
+
+    def __init__(self, window: QWidget, menus: QMenuBar, itself: QAction) -> None:
+        """`itself` is the command that opens this panel: it is not offered."""
+        nothing = "No command that can be used now has these words."
+        super().__init__(window, "Commands", "What do you want to do?", nothing, "do", _MOST_LINES)
+        self._menus, self._itself = menus, itself
+        self._used: list[QAction] = []
+        self._look = _Delegate(self.list)
+        self.look(self._look, _ROW_PX)
+
+    def offered(self, needle: str) -> Iterator[QStandardItem]:
+        """The commands that can be used now, with these words in them or in their menu's name."""
+        commands = dict(self._commands())
+        recent = [action for action in self._used if action in commands]
+        for action in dict.fromkeys([*recent, *commands]):
+            words, menu = words_of(action), commands[action]
+            if matches(needle, words, menu):
+                item = QStandardItem(words)
+                item.setData(action, _ACTION_ROLE)
+                item.setData(menu, _MENU_ROLE)
+                state = ", checked" if action.isChecked() else ""
+                item.setData(f"{words}{state}, {menu}, {keys_of(action)}", Qt.ItemDataRole.AccessibleTextRole)
+                yield item
+
+    def go(self, at: QModelIndex) -> None:
+        """Do the command of a line, with the keyboard where it was before."""
+        action = at.data(_ACTION_ROLE)
+        if isinstance(action, QAction):
+            self._used = [action, *(one for one in self._used if one is not action)][:_RECENT]
+            self.leave()
+            action.trigger()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._look.theme = theme
+        self.list.viewport().update()
+
+    def _commands(self) -> Iterator[tuple[QAction, str]]:
+        for top in self._menus.actions():
+            menu = top.menu()
+            for action in menu.actions() if isinstance(menu, QMenu) else ():
+                if action.isEnabled() and not action.isSeparator() and action is not self._itself:
+                    yield action, top.text().replace("&", "")
+
+
+def words_of(action: QAction) -> str:
+    """The words of a menu entry, without the keys that stand behind them."""
+    return action.text().partition("\t")[0].replace("&", "")
+
+
+def keys_of(action: QAction) -> str:
+    """The keys of a menu entry as the system writes them; empty when it has none."""
+    return (
+        action.shortcut().toString(QKeySequence.SequenceFormat.NativeText) or action.text().partition("\t")[2]
+    )

@@ -1,0 +1,26 @@
+"""Windows that are no larger than the screen they are shown on."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QWidget
+
+_TITLE_PX = 36  # the system's bar above a window, which nobody knows the height of before it is shown
+
+
+def fit_screen(window: QWidget) -> None:
+    """Shrink a window that is not shown yet to what its screen leaves free, and bring it into sight."""
+    if window.isMaximized() or window.isFullScreen():
+        return
+    free = window.screen().availableGeometry().adjusted(0, _TITLE_PX, 0, 0)
+    place = fitted(window.geometry(), free)
+    if place.size() != window.size():
+        window.setGeometry(place)
+
+
+def fitted(place: QRect, free: QRect) -> QRect:
+    """A place no larger than what is free, moved as little as needed to lie within."""
+    result = QRect(place.topLeft(), place.size().boundedTo(free.size()))
+    result.moveLeft(max(free.left(), min(result.left(), free.right() + 1 - result.width())))
+    result.moveTop(max(free.top(), min(result.top(), free.bottom() + 1 - result.height())))
+    return result

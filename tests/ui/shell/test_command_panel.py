@@ -1,0 +1,80 @@
+"""All commands behind one key: found by words, done with Enter, where the keyboard was before."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.frame.command_panel import CommandPanel
+from helix_desktop.ui.main_window import MainWindow
+
+_CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+def opened(window: MainWindow) -> CommandPanel:
+    """The panel, opened by its key."""
+    QTest.keyClick(window, Qt.Key.Key_P, _CTRL_SHIFT)
+    panel = window.helps.panel
+    assert panel is not None
+    assert panel.isVisible()
+    assert QApplication.focusWidget() is panel.search
+    return panel
+
+
+def words(panel: CommandPanel) -> list[str]:
+    """What is offered, in order."""
+    return [panel.items.item(place).text() for place in range(panel.items.rowCount())]
+
+
+def test_a_command_is_found_by_its_words_and_done(qtbot: QtBot, window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "text large")
+    assert words(panel) == ["Larger text"]
+    with qtbot.waitSignal(window.commands.zoom_in.triggered):
+        QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert not panel.isVisible()
+    assert words(opened(window))[0] == "Larger text"
+
+
+def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "file")
+    assert "Trash…" in words(panel)
+    assert "Larger text" not in words(panel)
+
+
+def test_only_what_can_be_used_now_is_offered(window: MainWindow) -> None:
+    window.show_place("welcome")
+    panel = opened(window)
+    assert "Open folder…" in words(panel)
+    assert "Hand over older messages…" not in words(panel)
+    assert "All commands…" not in words(panel)
+    QTest.keyClicks(panel.search, "hand over")
+    assert words(panel) == []
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert panel.isVisible()
+
+
+def test_the_keyboard_goes_back_to_where_it_was(qtbot: QtBot, window: MainWindow) -> None:
+    field = QLineEdit(window)
+    field.show()
+    field.setFocus()
+    panel = opened(window)
+    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
+    assert not panel.isVisible()
+    assert QApplication.focusWidget() is field
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "normal text size")
+    with qtbot.waitSignal(window.commands.zoom_reset.triggered):
+        QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert QApplication.focusWidget() is field
+
+
+def test_what_is_checked_says_so(window: MainWindow) -> None:
+    window.commands.theme_dark.setChecked(True)
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "dark theme")
+    said = panel.items.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert said.startswith("Dark theme, checked, View")
