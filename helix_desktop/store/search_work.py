@@ -95,7 +95,7 @@ class Work:
         except (sqlite3.Error, OSError) as error:
             self._renew(error)
         except (RowDamaged, StoreError) as error:
-            self._give_up(error)
+            self._drop(error)
 
     def take(self, gathered: Sequence[Changes]) -> None:
         """Note what was written to the store, in order."""
@@ -158,12 +158,8 @@ class Work:
         except (sqlite3.Error, OSError, OverflowError) as error:
             self._renew(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, lists and searches must go on without
-            self._give_up(error)
+            self._drop(error)
         return None
-
-    def _give_up(self, error: Exception) -> None:
-        _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
-        self._drop()
 
     def _begin(self) -> None:
         self._index = index = SearchDb(self._path, _identity(self._handle, self._codec))
@@ -186,7 +182,7 @@ class Work:
             except (sqlite3.Error, OSError) as again:
                 error = again
             except (RowDamaged, StoreError) as unread:  # a full disk may close the store itself
-                self._give_up(unread)
+                self._drop(unread)
                 return
             else:
                 return
@@ -202,9 +198,12 @@ class Work:
         except (sqlite3.Error, OSError) as error:
             self._renew(error)
         except (RowDamaged, StoreError) as error:
-            self._give_up(error)
+            self._drop(error)
 
-    def _drop(self) -> None:
+    def _drop(self, why: Exception | None = None) -> None:
+        """Let go of the index; with a reason, which is not its own, for good."""
+        if why is not None:
+            _log.warning("The store cannot be indexed (%s); it is scanned instead.", why)
         self._records = {}
         self._next, self.texts_wait = None, False
         if self._index is not None:
