@@ -49,6 +49,11 @@ def read_trash(view: View, codec: Codec) -> list[Entry]:
     return sorted(found, key=lambda one: (-one.trashed, one.digest))
 
 
+def read_newest(view: View) -> int:
+    """When the newest content was stored, in milliseconds since 1970; 0 without any. Raises RowDamaged."""
+    return next((keys.created_in(key) for key, _ in view.scan(keys.NEWEST)), 0)
+
+
 def _entries(view: View, codec: Codec) -> Iterator[Entry]:
     for key, row in view.scan(keys.RECORDS):
         digest = keys.digest_in(key)
@@ -62,14 +67,14 @@ def _entries(view: View, codec: Codec) -> Iterator[Entry]:
 
 
 def stage_trash(
-    batch: Batch, handle: Handle, codec: Codec, digests: Iterable[str], grace_ms: int, at: int
+    batch: Batch, handle: Handle, codec: Codec, digests: Iterable[str], grace_ms: int, at: int, stamp: int
 ) -> Swept:
-    """Move to the trash what still may go; the rest stays."""
+    """Move to the trash, as of `stamp`, what still may go at `at`; the rest stays."""
     gone: list[str] = []
     freed = 0
     for digest, record in _known(batch, codec, digests):
         if may_go(record.entry(digest), at, grace_ms) and not _named(handle, digest):
-            write_record(batch, codec, digest, msgspec.structs.replace(record, trashed=at))
+            write_record(batch, codec, digest, msgspec.structs.replace(record, trashed=stamp))
             gone.append(digest)
             freed += record.stored_size
     return Swept(tuple(gone), stored_size=freed)

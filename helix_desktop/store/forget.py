@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -18,7 +17,7 @@ from helix_desktop.store.handle import Handle
 from helix_desktop.store.keep import Put
 from helix_desktop.store.layout import Layout
 from helix_desktop.store.redacting import Redactor
-from helix_desktop.store.scouring import copies_aside, scour
+from helix_desktop.store.scouring import Due, clear_aside, copies_aside, scour
 from helix_desktop.store.secret_search import Read, Search, Told, search
 from helix_desktop.store.tombstone import Tombstone, read_tombstone, write_tombstone
 
@@ -63,6 +62,7 @@ class LevelForgetting:
                 "A running turn goes on mentioning it.",
                 "Stop what runs in this workspace, and forget it again.",
             )
+        await self._index_caught_up()  # before the note is deleted that has the next opening begin it anew
         try:
             await self._put(self._scour, 0)
         except StoreDamaged as error:
@@ -71,7 +71,6 @@ class LevelForgetting:
                 error.why,
                 "Close the workspace and open it again, which mends it; then forget it once more.",
             ) from error
-        await self._index_caught_up()
         assert first is not None  # there is a first round
         return first
 
@@ -113,22 +112,14 @@ class LevelForgetting:
         finds = await self._finds(found, redaction)
 
         def stage(batch: Batch) -> None:
+            due = Due(at, finds.damaged, finds.aside)
             Redactor(batch, self._handle, self._codec, self._contents, redaction, at).stage(found)
+            batch.put(keys.SCOUR, self._codec.seal(keys.SCOUR, due))
 
         if not (again and _left(finds).nothing):
             await self._put(stage, 0)
-        await self._read(lambda _: self._clear_aside(finds))
+        await self._read(lambda _: clear_aside(self._layout, finds.damaged, finds.aside))
         return finds
-
-    def _clear_aside(self, finds: Finds) -> None:
-        for name in finds.damaged:
-            self._contents.quarantine.delete(name)
-        for name in finds.aside:
-            shutil.rmtree(self._layout.folder / name, ignore_errors=True)
-        if (
-            self._layout.notes.read_untold() is None
-        ):  # a report without its copy counts for nothing: its words go
-            self._layout.notes.told()
 
     def _scour(self, batch: Batch) -> None:
         scour(self._handle, self._layout)

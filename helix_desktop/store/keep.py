@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
+from helix_desktop.context.keeping import EVER, GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.store import collecting, keys, refusals, session_trash
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import Codec
@@ -82,13 +82,13 @@ class LevelKeeper:
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> Swept:
         """Move contents of a plan to the trash, as far as they still may go."""
-        at = self._clock()
+        at, stamp = self._clock(), await self._now()
         free = (await self.plan(CleanUp(grace_ms=grace_ms))).going
         wanted = set(digests)
         chosen = sorted(one.digest for one in free if one.digest in wanted)
 
         def sweep(batch: Batch, part: Sequence[str]) -> Swept:
-            return collecting.stage_trash(batch, self._handle, self._codec, part, grace_ms, at)
+            return collecting.stage_trash(batch, self._handle, self._codec, part, grace_ms, at, stamp)
 
         return await self._swept(sweep, chosen)
 
@@ -103,14 +103,14 @@ class LevelKeeper:
 
     async def restore(self, digests: Sequence[str]) -> Swept:
         """Bring contents back from the trash."""
-        at = self._clock()
+        at = await self._now()
         return await self._swept(
             lambda batch, part: collecting.stage_restore(batch, self._codec, part, at), digests
         )
 
     async def trash_session(self, session: str) -> tuple[str, ...]:
         """Move a session and its subagents' to the trash; the ids that went there."""
-        return await self._hide(session, self._clock())
+        return await self._hide(session, await self._now())
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
         """Bring a session and its subagents' back from the trash; the ids that came back."""
@@ -118,7 +118,7 @@ class LevelKeeper:
 
     async def empty_trash(self, before: int = 0) -> Swept:
         """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it)."""
-        limit = before or self._clock() + 1
+        limit = before or EVER
         lying = await self.trash()
         gone = [one.id for one in lying.sessions if await self._remove(one.id, limit)]
         codec, contents = self._codec, self._contents
@@ -130,6 +130,10 @@ class LevelKeeper:
         swept = await self._swept(purge, going)
         await self._read(lambda _: self._forget_damaged(swept.digests))
         return msgspec.structs.replace(swept, sessions=tuple(gone))
+
+    async def _now(self) -> int:
+        """The time, but not before the newest content: a clock that was set back must not age the trash."""
+        return max(self._clock(), await self._read(collecting.read_newest))
 
     async def _hide(self, session: str, trashed: int) -> tuple[str, ...]:
         keys.session_bytes(session)

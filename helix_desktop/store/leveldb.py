@@ -242,7 +242,7 @@ class LevelStore(LevelFinder):
 
 def _opened(folder: Path, workspace: str, clock: Clock, told: Progress) -> Files:
     files = open_files(folder, workspace, clock, told=told)
-    finish_scouring(files.handle, files.layout)
+    finish_scouring(files.handle, files.layout, files.codec)
     return files
 
 

@@ -92,9 +92,24 @@ def _beginnings(data: bytes) -> Iterator[tuple[int, int]]:
             length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
             if not length and not kind:
                 break
-            if kind in (_FULL, _FIRST) and min(length, end - at - _HEAD) >= _BATCH_HEAD:
+            if kind in (_FULL, _FIRST):
                 yield at, end
             at += _HEAD + length
+
+
+def _batch_head(data: bytes, at: int, end: int) -> bytes | None:
+    """The first bytes of a write, which may go on in the next block; None when nobody can tell them."""
+    stop = min(at + _HEAD + int.from_bytes(data[at + 4 : at + 6], "little"), end)
+    head = data[at + _HEAD : stop][:_BATCH_HEAD]
+    if len(head) < _BATCH_HEAD and stop == end:  # it began where the block had less room than that
+        after = min(end + BLOCK, len(data))
+        if not (
+            _sound_at(data, at, end) and _sound_at(data, end, after) and data[end + 6] in (_MIDDLE, _LAST)
+        ):
+            return None
+        length = int.from_bytes(data[end + 4 : end + 6], "little")
+        head += data[end + _HEAD : end + _HEAD + length][: _BATCH_HEAD - len(head)]
+    return head if len(head) == _BATCH_HEAD else None
 
 
 def _sound_at(data: bytes, at: int, end: int) -> bool:
@@ -113,12 +128,15 @@ def find_hole(data: bytes, last: int) -> tuple[int, int]:
     """
     missing = 0
     for at, end in _beginnings(data):
-        sequence = int.from_bytes(data[at + _HEAD : at + _HEAD + 8], "little")
+        head = _batch_head(data, at, end)
+        if head is None:
+            break
+        sequence = int.from_bytes(head[:8], "little")
         if sequence > last + 1:
             if not _sound_at(data, at, end):
                 break
             missing += sequence - last - 1
-        last = sequence + int.from_bytes(data[at + _HEAD + 8 : at + _HEAD + _BATCH_HEAD], "little") - 1
+        last = sequence + int.from_bytes(head[8:], "little") - 1
     return missing, last
 
 

@@ -14,13 +14,20 @@ from helix_desktop.store.wire import Malformed, Reader
 class Manifest:
     """The numbers of the files that make up a database; `sound` when all of the list could be read.
 
-    `last`: the number of the last change that is known to come before the logs' next one, at the latest.
+    `tables`: their sizes in bytes by number. `last`: the number of the last change that is known to come
+    before the logs' next one, at the latest.
     """
 
-    tables: set[int] = field(default_factory=set)
+    tables: dict[int, int] = field(default_factory=dict)
     log: int = 0
     last: int = 0
     sound: bool = True
+
+    def short(self, db: Path) -> list[str]:
+        """What is said of the tables that are shorter than they were when they were written."""
+        paths = ((db / f"{number:06d}.ldb", size) for number, size in sorted(self.tables.items()))
+        sizes = ((path, path.stat().st_size, size) for path, size in paths if path.exists())
+        return [f"{path.name} has {found} of {size} bytes" for path, found, size in sizes if found < size]
 
     def missing(self, db: Path) -> list[str]:
         """The names of the files that should be there and are not."""
@@ -82,13 +89,13 @@ def _set_last(found: Manifest, reader: Reader) -> None:
 
 def _drop_table(found: Manifest, reader: Reader) -> None:
     reader.varint()
-    found.tables.discard(reader.varint())
+    found.tables.pop(reader.varint(), None)
 
 
 def _add_table(found: Manifest, reader: Reader) -> None:
     reader.varint()
-    found.tables.add(reader.varint())
-    reader.varint()
+    number = reader.varint()
+    found.tables[number] = reader.varint()
     reader.text()
     reader.text()
 

@@ -10,6 +10,7 @@ import msgspec
 from helix_desktop.context.content import Entry, SessionSummary
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.context.keeping import (
+    EVER,
     GRACE_MS,
     CleanUp,
     Plan,
@@ -79,13 +80,13 @@ class MemoryKeeper:
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> Swept:
         """Move contents of a plan to the trash, as far as they still may go."""
         self._check_open()
-        at = self._clock()
+        at, stamp = self._clock(), self._now()
         asked = CleanUp(grace_ms=grace_ms)
         free = plan_of(self._held.entries.values(), self._held.data.get, asked, at).going
         wanted = set(digests)
         gone = sorted((one for one in free if one.digest in wanted), key=lambda one: one.digest)
         for entry in gone:
-            self._change(entry, trashed=at)
+            self._change(entry, trashed=stamp)
         return _swept(gone)
 
     async def trash(self) -> Trash:
@@ -101,7 +102,7 @@ class MemoryKeeper:
     async def restore(self, digests: Sequence[str]) -> Swept:
         """Bring contents back from the trash."""
         self._check_open()
-        at = self._clock()
+        at = self._now()
         back = [one for one in self._known(digests) if one.trashed]
         for entry in back:
             self._change(entry, trashed=0, last_used=at)
@@ -110,7 +111,7 @@ class MemoryKeeper:
     async def trash_session(self, session: str) -> tuple[str, ...]:
         """Move a session and its subagents' to the trash; the ids that went there."""
         self._check_open()
-        return self._hide(session, self._clock())
+        return self._hide(session, self._now())
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
         """Bring a session and its subagents' back from the trash; the ids that came back."""
@@ -120,7 +121,7 @@ class MemoryKeeper:
     async def empty_trash(self, before: int = 0) -> Swept:
         """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it)."""
         self._check_open()
-        limit = before or self._clock() + 1
+        limit = before or EVER
         lying = await self.trash()
         gone = [one.id for one in lying.sessions if one.trashed < limit]
         for session in gone:
@@ -129,6 +130,10 @@ class MemoryKeeper:
         for entry in purged:
             del self._held.entries[entry.digest], self._held.data[entry.digest]
         return msgspec.structs.replace(_swept(purged), sessions=tuple(gone))
+
+    def _now(self) -> int:
+        """The time, but not before the newest content: a clock that was set back must not age the trash."""
+        return max(self._clock(), max((one.created for one in self._held.entries.values()), default=0))
 
     def _hide(self, session: str, trashed: int) -> tuple[str, ...]:
         keys.session_bytes(session)

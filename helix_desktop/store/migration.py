@@ -73,7 +73,7 @@ def _arrived(layout: Layout, codec: Codec, wanted: Format) -> bool:
         return False
     try:
         return stored_format(handle, codec) == wanted
-    except RowDamaged:
+    except (RowDamaged, StoreUnreadable):  # mending says what is wrong with it
         return False
     finally:
         handle.close()

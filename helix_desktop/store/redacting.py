@@ -32,7 +32,7 @@ class Redactor:
         self._contents, self._redaction, self._at = contents, redaction, at
 
     def stage(self, found: Search) -> None:
-        """Put everything into the batch, and a note that the files are still to be rewritten."""
+        """Put everything into the batch."""
         for digest, data in found.anew.items():
             self._renew(digest, data)
         for place in found.events:
@@ -47,7 +47,6 @@ class Redactor:
             self._bury(entry.digest)
         for digest in found.anew:
             self._bury(digest, self._redaction.moved[digest])
-        self._batch.put(keys.SCOUR, self._codec.seal(keys.SCOUR, self._at))
 
     def _renew(self, digest: str, data: bytes) -> None:
         record = read_record(self._batch.get, self._codec, digest)

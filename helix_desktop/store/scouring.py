@@ -2,28 +2,43 @@
 
 LevelDB keeps old versions of rows until it happens to compact them, and its compaction by hand leaves alone
 what lies deepest. So every live row is copied into new files, and the old ones are deleted: what is not live
-is not copied.
+is not copied, nor are chunks that a write left which never came to its end.
 """
 
 from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import StoreWriteFailed
 from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch
-from helix_desktop.store.codec import RowDamaged
+from helix_desktop.store.codec import Codec, RowDamaged, Shape
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.layout import Layout
+from helix_desktop.store.quarantine import Quarantine
 from helix_desktop.store.search_db import remove
 
 _SLICE = 4 * 1024 * 1024  # bytes per synced write
 _SPARE = 16 * 1024 * 1024  # room that must be left, in bytes
 
 _log = logging.getLogger(__name__)
+
+
+class Due(msgspec.Struct, array_like=True, frozen=True):
+    """What a written forgetting still has to remove: damaged rows and copies of the store, by name."""
+
+    at: int
+    damaged: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+
+
+_DUE = Shape(Due)
 
 
 def scour(handle: Handle, layout: Layout) -> None:
@@ -43,13 +58,26 @@ def scour(handle: Handle, layout: Layout) -> None:
     remove_former(layout)
 
 
-def finish_scouring(handle: Handle, layout: Layout) -> None:
+def clear_aside(layout: Layout, damaged: Iterable[str], aside: Iterable[str]) -> None:
+    """Delete damaged rows and copies of the store that hold what is forgotten. Raises OSError."""
+    for name in damaged:
+        Quarantine(layout.quarantine).delete(name)
+    for name in aside:
+        shutil.rmtree(layout.folder / name, ignore_errors=True)
+    if layout.notes.read_untold() is None:  # a report without its copy counts for nothing: its words go
+        layout.notes.told()
+
+
+def finish_scouring(handle: Handle, layout: Layout, codec: Codec) -> None:
     """Do what a crash or a full disk kept from being done, at the opening of a store."""
     if layout.old_db.exists():
         remove_former(layout)
-    if handle.get(keys.SCOUR) is None:
+    row = handle.get(keys.SCOUR)
+    if row is None:
         return
     try:
+        due = _due(codec, row)
+        clear_aside(layout, due.damaged, due.aside)
         remove(layout.search)
         scour(handle, layout)
         batch = Batch(handle.get)
@@ -57,6 +85,13 @@ def finish_scouring(handle: Handle, layout: Layout) -> None:
         handle.write(batch)
     except (StoreWriteFailed, RowDamaged, OSError) as error:
         _log.warning("Files that may hold what was forgotten could not be rewritten: %s", error)
+
+
+def _due(codec: Codec, row: bytes) -> Due:
+    try:
+        return codec.unseal(keys.SCOUR, row, _DUE)
+    except RowDamaged:  # or of a version that noted the time alone: the files are rewritten all the same
+        return Due(0)
 
 
 def remove_former(layout: Layout) -> None:
@@ -80,12 +115,20 @@ def _is_of_leveldb(path: Path) -> bool:
 def _copy(view: View, new: Handle) -> None:
     batch, size = Batch(new.get), 0
     for key, row in view.scan(keys.EVERYTHING):
+        if key[:1] == keys.CHUNKS[0] and not _named(view, key):
+            continue
         batch.put(key, row)
         size += len(key) + len(row)
         if size >= _SLICE:
             new.write(batch)
             batch, size = Batch(new.get), 0
     new.write(batch)
+
+
+def _named(view: View, chunk: bytes) -> bool:
+    """Whether anything is known of the content that a chunk belongs to."""
+    name = chunk[1 : 1 + keys.DIGEST_BYTES]
+    return any(view.get(kind + name) is not None for kind in (keys.CONTENTS[0], keys.RECORDS[0]))
 
 
 def _swap(layout: Layout) -> None:

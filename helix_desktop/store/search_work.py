@@ -95,8 +95,7 @@ class Work:
         except (sqlite3.Error, OSError) as error:
             self._renew(error)
         except (RowDamaged, StoreError) as error:
-            _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
-            self._drop()
+            self._drop(error)
 
     def take(self, gathered: Sequence[Changes]) -> None:
         """Note what was written to the store, in order."""
@@ -159,8 +158,7 @@ class Work:
         except (sqlite3.Error, OSError, OverflowError) as error:
             self._renew(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, lists and searches must go on without
-            _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
-            self._drop()
+            self._drop(error)
         return None
 
     def _begin(self) -> None:
@@ -183,6 +181,9 @@ class Work:
                 self._begin()
             except (sqlite3.Error, OSError) as again:
                 error = again
+            except (RowDamaged, StoreError) as unread:  # a full disk may close the store itself
+                self._drop(unread)
+                return
             else:
                 return
         _log.warning("The search index is not used any more (%s): lists and searches scan.", error)
@@ -196,8 +197,13 @@ class Work:
             self._begin()
         except (sqlite3.Error, OSError) as error:
             self._renew(error)
+        except (RowDamaged, StoreError) as error:
+            self._drop(error)
 
-    def _drop(self) -> None:
+    def _drop(self, why: Exception | None = None) -> None:
+        """Let go of the index; with a reason, which is not its own, for good."""
+        if why is not None:
+            _log.warning("The store cannot be indexed (%s); it is scanned instead.", why)
         self._records = {}
         self._next, self.texts_wait = None, False
         if self._index is not None:

@@ -27,20 +27,23 @@ class Symptoms(NamedTuple):
 def symptoms(db: Path, clean: Clean | None) -> Symptoms:
     """What can be seen from outside.
 
-    LevelDB itself misses a lost log, and a stretch of zeros in one. Its list names the log that it writes to,
-    `clean` names every file, and the changes in a log are numbered.
+    LevelDB itself misses a lost log, and a stretch of zeros in one; a table that was cut short it takes for a
+    failing disk. Its list names the log that it writes to and the size of each table, `clean` names every
+    file, and the changes in a log are numbered.
     """
     found = []
     if not (db / "CURRENT").exists():
         found.append("CURRENT, the file that leads to all others, is missing")
     listed = read_current(db) or read_newest(db)
     missing = listed.missing(db) if listed is not None else []
-    found += [f"{name} is missing" for name in missing]
+    short = listed.short(db) if listed is not None else []
+    found += [*(f"{name} is missing" for name in missing), *short]
     counted = clean is not None and bool(clean.files) and current_of(db) == clean.current
     if counted and clean is not None:
         found += [_told(db / name, size) for name, size in clean.files.items() if _size(db / name) < size]
     holes = _holes(db, listed) if listed is not None and not found else []
-    return Symptoms(list(dict.fromkeys(found + holes)), bool(holes) or (bool(missing) and not counted))
+    unknown = bool(holes) or (bool(missing or short) and not counted)
+    return Symptoms(list(dict.fromkeys(found + holes)), unknown)
 
 
 def _holes(db: Path, listed: Manifest) -> list[str]:
@@ -78,7 +81,7 @@ def only_tail(db: Path, codec: Codec) -> Path | None:
     That is what a power cut leaves of a write that was never acknowledged.
     """
     listed = read_current(db)
-    if listed is None or not listed.sound or listed.missing(db):
+    if listed is None or not listed.sound or listed.missing(db) or listed.short(db):
         return None
     *before, last = sorted(db.glob("*.log"))
     if any(not one.sound for path in before for one in read_log(path.read_bytes())):

@@ -212,6 +212,32 @@ async def test_what_an_index_entry_leads_to_outlives_the_trash(store: Store, clo
     assert await store.get(far.digest) == b"far"
 
 
+async def test_a_clock_that_was_set_back_ages_nothing_in_the_trash(store: Store, clock: TickingClock) -> None:
+    old, new = content(b"old"), content(b"new")
+    await store.commit("s", contents=[old], summary=summary("s"))
+    clock.now += 300 * DAY_MS
+    await store.commit("t", contents=[new])
+    clock.now -= 100 * DAY_MS
+    assert await collect_all(store) == (old.digest,)
+    assert await store.keep.trash_session("s") == ("s",)
+    clock.now += 100 * DAY_MS
+    swept = await store.keep.empty_trash(clock.now - DAY_MS)
+    assert (swept.digests, swept.sessions) == ((), ())
+    await store.keep.restore([old.digest])
+    assert (await store.keep.plan(CleanUp())).going == ()
+
+
+async def test_all_of_the_trash_goes_though_the_clock_was_set_back(store: Store, clock: TickingClock) -> None:
+    one = content(b"one")
+    await store.commit("s", contents=[one], summary=summary("s"))
+    clock.now += 2 * DAY_MS
+    await collect_all(store)
+    await store.keep.trash_session("s")
+    clock.now -= 30 * DAY_MS
+    swept = await store.keep.empty_trash()
+    assert (swept.digests, swept.sessions) == ((one.digest,), ("s",))
+
+
 async def test_a_deleted_session_is_hidden_with_its_subagents_and_comes_back(store: Store) -> None:
     child = msgspec.structs.replace(summary("child"), parent="s")
     await store.commit("s", [answered(1, b"one")], [content(b"one")], summary=summary("s"))

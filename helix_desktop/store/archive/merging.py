@@ -17,10 +17,11 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.archive import End, Imported, Progress
-from helix_desktop.context.content import Content
+from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.digest import size_text
 from helix_desktop.context.errors import ArchiveUnusable, HelixError
 from helix_desktop.context.event import Recorded
+from helix_desktop.store import keys
 from helix_desktop.store.archive.form import Manifest
 from helix_desktop.store.archive.reading import Kept, Log, Stopped, check_archive, read_archive
 from helix_desktop.store.batch import Batch
@@ -140,18 +141,22 @@ class _Merge:
         summary = log.note.summary
         if summary is not None:
             summary = msgspec.structs.replace(summary, id=session)
-        for group in _groups(log.events[known:]):
-            await self._append(session, group)
-        if summary is not None and (len(log.events) > known or not known):
-            line = summary
-            await self._store.backstage.stage(lambda batch, codec, _: stage_summary(batch, codec, line), 1)
+        *before, last = [*_groups(log.events[known:])] or [[]]
+        for group in before:
+            await self._append(session, group, None)
+        await self._append(session, last, summary)
         if log.note.draft and not await self._store.draft(session):
             await self._store.save_draft(session, log.note.draft)
 
-    async def _append(self, session: str, events: list[Recorded]) -> None:
-        await self._store.backstage.stage(
-            lambda batch, codec, _: stage_events(batch, codec, session, events, self._missing), _GROUP_BYTES
-        )
+    async def _append(self, session: str, events: list[Recorded], summary: SessionSummary | None) -> None:
+        """The summary comes with the last events: cut off, the import goes on where the log ends."""
+
+        def stage(batch: Batch, codec: Codec, _: Contents) -> None:
+            stage_events(batch, codec, session, events, self._missing)
+            if summary is not None and (events or batch.get(keys.summary(session)) is None):
+                stage_summary(batch, codec, summary)
+
+        await self._store.backstage.stage(stage, _GROUP_BYTES)
 
 
 def _fate(here: Sequence[Recorded], there: Sequence[Recorded]) -> Fate:

@@ -29,7 +29,8 @@ from helix_desktop.store.archive.tape import TapeReader
 from helix_desktop.store.codec import CONTENT_CAP
 from helix_desktop.store.record import Record
 
-_LATEST = 2**62  # milliseconds: no honest time is later
+_MOST = 2**62  # of anything that is counted
+_LATEST = 253_370_764_800_000  # milliseconds, the year 9999: calendars end there
 # By names: rows hold a record as an array, which a field that another version does not know would shift.
 _RECORD = msgspec.defstruct(
     "RecordNote",
@@ -144,8 +145,8 @@ def _kept(tape: TapeReader, last: str) -> Kept:
     data = tape.take(f"contents/{digest}", CONTENT_CAP)
     if digest_of(data) != digest:
         raise damaged(f"its content {digest} has other bytes")
-    numbers = (record.created, record.last_used, record.tokens, record.recalls)
-    if not all(0 <= number < _LATEST for number in numbers):
+    times = (record.created, record.last_used, record.trashed)
+    if not _are_times(*times) or not all(0 <= one < _MOST for one in (record.tokens, record.recalls)):
         raise damaged(f"its content {digest} has an impossible record")
     return Kept(digest, record, data)
 
@@ -159,6 +160,8 @@ def _log(tape: TapeReader, number: int) -> Log:
         raise damaged(str(error)) from error
     if note.summary is not None and note.summary.id != note.id:
         raise damaged(f"its session {number} has the summary of another one")
+    if note.summary and not _are_times(note.summary.created, note.summary.updated, note.summary.trashed):
+        raise damaged(f"its session {number} has an impossible time")
     events: list[Recorded] = []
     part = size = 0
     while len(events) < note.events:
@@ -172,7 +175,14 @@ def _log(tape: TapeReader, number: int) -> Log:
             raise damaged(f"its session {number} has too few events")
     if [one.seq for one in events] != list(range(1, note.events + 1)):
         raise damaged(f"the events of its session {number} are not in order")
+    if not _are_times(*(one.at for one in events)):
+        raise damaged(f"an event of its session {number} has an impossible time")
     return Log(note, events)
+
+
+def _are_times(*times: int) -> bool:
+    """Whether a calendar knows all of these: milliseconds since 1970, or 0 for never."""
+    return all(0 <= one < _LATEST for one in times)
 
 
 def _note(tape: TapeReader, name: str, kind: type[T]) -> T:

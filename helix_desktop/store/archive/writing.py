@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,8 @@ from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import read_record
 from helix_desktop.store.staging import TEXT
 
+_PART = re.compile(r"\.[0-9a-f]{32}\.part")  # an export that has no name yet
+_ABANDONED_S = 24 * 3600  # without a word written to it
 _PARTS = 5  # of the whole work, of which checking the file is the last: it takes a quarter of writing it
 
 
@@ -46,6 +51,7 @@ def write_archive(
     Raises ArchiveNotWritten, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
+    _clear_abandoned(path.parent)
     try:
         part.touch(mode=0o600, exist_ok=False)
         with part.open("wb") as file:
@@ -65,6 +71,14 @@ def write_archive(
     finally:
         part.unlink(missing_ok=True)
     return Exported(str(path), size, held)
+
+
+def _clear_abandoned(folder: Path) -> None:
+    """Delete what a process that was killed left of an export: nobody sees it, and it may be large."""
+    for one in folder.glob(".*.part"):
+        with suppress(OSError):
+            if _PART.fullmatch(one.name) and time.time() - one.stat().st_mtime > _ABANDONED_S:
+                one.unlink()
 
 
 def _last_part_of(progress: Progress) -> Progress:

@@ -15,10 +15,16 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.forgetting import Wanted
 from helix_desktop.context.listing import passes
 from helix_desktop.store import search_db, search_texts, search_work
+from helix_desktop.store.content import Contents
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.opening import open_files
+from helix_desktop.store.quarantine import Quarantine
+from helix_desktop.store.search_db import SearchDb
+from helix_desktop.store.search_thread import SearchThread
+from helix_desktop.store.search_work import Work
 from tests.support.finding import fill, found_by, made, open_store, walk
-from tests.support.store_making import OTHER_WORKSPACE, TickingClock
+from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock
 
 DATAS = [f"number {one} {'wave ' * (one % 50)}\nTide {one % 7}\n".encode() for one in range(90)]
 QUERIES = ("tide", "wave tide", "number 77", "zebra", "e")
@@ -64,6 +70,27 @@ def asked(folder: Path, question: str) -> int:
     """A number out of a closed index."""
     with closing(sqlite3.connect(folder / "search.db")) as db:
         return int(db.execute(question).fetchone()[0])
+
+
+async def test_an_index_that_fails_with_its_store_still_answers_that_it_cannot_tell(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    files = open_files(tmp_path, WORKSPACE)
+    contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+    work = Work(files.layout.search, files.handle, files.codec, contents)
+    thread = SearchThread("index", work, None)
+    try:
+        assert thread.ask(lambda index: index.sequence).result(10)
+        files.handle.close()  # as a full disk leaves it, until there is room
+        for _ in range(2):
+            assert thread.ask(fail_as_the_disk).result(10) is None
+        thread.settled().result(10)
+    finally:
+        thread.close()
+        files.lock.release()
+
+
+def fail_as_the_disk(_: SearchDb) -> None:
+    raise sqlite3.OperationalError("disk I/O error")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import os
 import random
 import tempfile
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -25,6 +29,7 @@ from helix_desktop.store.archive.form import Manifest, SessionNote
 from helix_desktop.store.archive.reading import Stopped, check_archive
 from helix_desktop.store.archive.tape import TapeWriter
 from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.backstage import Stage
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import (
@@ -135,6 +140,48 @@ async def pair(tmp_path: Path) -> tuple[LevelStore, Path]:
     await store.commit("t", [answered(1, BODIES[3])], [content(BODIES[3]), content(b"loose")])
     await export_store(store, str(tmp_path / "a.helix"), "Name", START)
     return store, tmp_path / "a.helix"
+
+
+async def test_what_a_killed_export_left_goes_with_a_later_one(
+    pair: tuple[LevelStore, Path], tmp_path: Path
+) -> None:
+    place = tmp_path / "backups"
+    place.mkdir()
+    old, young, other = place / f".{'a' * 32}.part", place / f".{'b' * 32}.part", place / ".mine.part"
+    for one in (old, young, other):
+        one.write_bytes(b"half")
+    for one in (old, other):
+        os.utime(one, (1, time.time() - 25 * 3600))
+    await export_store(pair[0], str(place / "a.helix"), "Name", START)
+    assert names(place) == sorted([young.name, other.name, "a.helix"])
+    await pair[0].close()
+
+
+async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
+    pair: tuple[LevelStore, Path], tmp_path: Path
+) -> None:
+    second = await opened(tmp_path / "second", OTHER_WORKSPACE)
+    put, left = second.backstage.stage, [1]  # batches until the process ends
+
+    async def cut_off(stage: Stage, size: int) -> None:
+        if not left[0]:
+            raise StoreClosed("cut off")
+        left[0] -= 1
+        await put(stage, size)
+
+    try:
+        for batches in (1, 2):
+            left[0] = batches
+            second.backstage.stage = cut_off  # type: ignore[method-assign]  # the moment is what is tested
+            with suppress(StoreClosed):
+                await import_store(second, str(pair[1]))
+        second.backstage.stage = put  # type: ignore[method-assign]  # as it was
+        await import_store(second, str(pair[1]))
+        assert await second.sessions() == await pair[0].sessions()
+        assert await second.events("s") == await pair[0].events("s")
+    finally:
+        await second.close()
+        await pair[0].close()
 
 
 async def test_sessions_are_extended_left_or_put_apart(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
@@ -332,6 +379,11 @@ HOSTILE: dict[str, list[tuple[str, bytes]]] = {
         FIRST,
         ("sessions/1/session.json", note(SessionNote("s", 0, summary("t")))),
     ],
+    "1 has an impossible time": [
+        FIRST,
+        ("sessions/1/session.json", note(SessionNote("s", 0, summary("s", 10**18)))),
+    ],
+    "event of its session 1 has": [FIRST, *session("s", 1, LINE.replace(b"%d" % (START + 1), b"-1"))],
     "is not understood (": [FIRST, ("end.json", b'{"entries": -1, "size": 0, "sessions": 0, "events": 0}')],
     "JSON": [("manifest.json", b"[" * 100_000)],
 }
@@ -340,6 +392,14 @@ HOSTILE: dict[str, list[tuple[str, bytes]]] = {
 @pytest.mark.parametrize("word", HOSTILE)
 async def test_hostile_members_are_refused_by_name(tmp_path: Path, word: str) -> None:
     await refused(write(tmp_path / "x.helix", *HOSTILE[word]), tmp_path, "" if word == "JSON" else word)
+
+
+@pytest.mark.parametrize("field", ["created", "last_used", "trashed"])
+@pytest.mark.parametrize("time", [-1, 253_370_764_800_000, 2**63, 2**70])
+async def test_times_that_no_calendar_knows_are_refused(tmp_path: Path, field: str, time: int) -> None:
+    about = ("contents/" + ONE + ".json", json.dumps({**RECORD, field: time}).encode())
+    end = ("end.json", note(End(1, 1, 0, 0)))
+    await refused(write(tmp_path / "x.helix", FIRST, about, LONE[1], end), tmp_path, "impossible record")
 
 
 async def test_a_session_that_names_what_is_not_there_is_refused(tmp_path: Path) -> None:

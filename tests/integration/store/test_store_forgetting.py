@@ -16,10 +16,12 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import ContentForgotten, StoreDamaged, StoreWriteFailed
 from helix_desktop.context.event import Recorded, UserSpoke
 from helix_desktop.context.forgetting import Wanted
-from helix_desktop.store import keys
+from helix_desktop.store import forget, keys
 from helix_desktop.store.codec import Codec
+from helix_desktop.store.handle import Handle
 from helix_desktop.store.layout import Layout
 from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.scouring import scour
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import START, WORKSPACE, TickingClock, answered, content, spoke, summary
 
@@ -248,6 +250,68 @@ async def test_without_room_it_is_done_at_the_next_start(
     again = await LevelStore.open(tmp_path, WORKSPACE)
     await again.close()
     assert files_with(tmp_path) == []
+
+
+async def test_what_was_kept_aside_goes_at_the_next_start_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await filled(tmp_path)
+    (tmp_path / "quarantine" / f"{'ab' * 32}.row").write_bytes(holding(100, 5))
+    shutil.copytree(tmp_path / "db", tmp_path / "kept" / "1" / "db")
+
+    def cut_off(*_: object) -> None:
+        raise OSError("cut off")
+
+    with monkeypatch.context() as cut:
+        cut.setattr(forget, "clear_aside", cut_off)
+        with pytest.raises(OSError, match="cut off"):
+            await store.forgetting.carry_out(Wanted(SECRET))
+    assert (await store.forgetting.preview(Wanted(SECRET))).damaged != ()
+    await store.close()
+    again = await LevelStore.open(tmp_path, WORKSPACE)
+    await again.close()
+    assert files_with(tmp_path) == []
+
+
+async def test_the_index_is_clean_before_the_last_note_of_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    named = msgspec.structs.replace(content(b"a"), first_line=f"key {SECRET}")
+    await store.commit("s", contents=[named])
+    await store.indexed()
+    seen: list[list[str]] = []
+
+    def look_and_scour(handle: Handle, layout: Layout) -> None:
+        seen.append([one for one in files_with(tmp_path) if one.startswith("search.db")])
+        scour(handle, layout)
+
+    try:
+        assert "search.db" in "".join(files_with(tmp_path))
+        monkeypatch.setattr(forget, "scour", look_and_scour)
+        await store.forgetting.carry_out(Wanted(SECRET))
+        assert seen == [[]]
+    finally:
+        await store.close()
+
+
+async def test_what_a_write_left_that_was_cut_off_goes_too(tmp_path: Path) -> None:
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    whole, cut = content(holding(2_000_000, 1)[::-1]), content(holding(2_000_000, 2))
+    await store.commit("s", contents=[whole, cut])
+    await store.close()
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    created = next(one for one, _ in db.iterator(prefix=b"t") if one.endswith(keys.raw(cut.digest)))
+    for key in (keys.content(cut.digest), keys.record(cut.digest), created):  # they are written last
+        db.delete(key)
+    db.close()
+    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    try:
+        await store.forgetting.carry_out(Wanted(SECRET))
+        assert files_with(tmp_path) == []
+        assert await store.get(whole.digest) == whole.data
+    finally:
+        await store.close()
 
 
 async def test_a_crash_between_the_files_is_mended_at_the_next_start(tmp_path: Path) -> None:

@@ -65,6 +65,23 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: Truth, 
     await again.close()
 
 
+@pytest.mark.parametrize("cut", [1, 60, 5000])
+async def test_a_table_that_a_crash_left_too_short_is_mended(tmp_path: Path, truth: Truth, cut: int) -> None:
+    folder = tmp_path / "store"
+    (folder / "clean").unlink()
+    table = max((folder / "db").glob("*.ldb"), key=lambda path: path.stat().st_size)
+    table.write_bytes(table.read_bytes()[:-cut])
+    store = await LevelStore.open(folder, WORKSPACE)
+    try:
+        missing = await compare(store, truth)
+        assert store.health.report is not None
+        assert f"{table.name} has" in store.health.report.notice.why
+        check_told(store.health.report, missing)
+        assert not (cut == 1 and missing)
+    finally:
+        await store.close()
+
+
 async def test_a_mending_tells_how_far_it_is_and_an_opening_that_needs_none_tells_nothing(
     tmp_path: Path, truth: Truth
 ) -> None:

@@ -116,6 +116,21 @@ def failed(name: str, error: OSError) -> None:
     raise AssertionError(name) from error
 
 
+@pytest.mark.parametrize("room", range(7, 24))
+def test_a_write_that_begins_near_the_end_of_a_block_is_no_hole(tmp_path: Path, room: int) -> None:
+    db = plyvel.DB(str(tmp_path), create_if_missing=True)
+    around = 7 + 12 + 1 + 1 + 1 + 3  # fragment, batch, kind, key's length, key, value's length
+    for key, size in ((b"a", BLOCK - room - around), (b"b", 100), (b"c", 3 * BLOCK), (b"d", 5)):
+        db.put(key, bytes(size))
+    db.close()
+    (log,) = tmp_path.glob("*.log")
+    data = log.read_bytes()
+    assert find_hole(data, 0) == (0, 4)
+    assert find_hole(data[:BLOCK], 0)[0] == 0  # the second write is torn
+    blank = data[: BLOCK - room] + bytes(room) + data[BLOCK:]
+    assert find_hole(blank, 0)[0] > 0
+
+
 def test_what_leveldb_wrote_is_what_is_read(database: tuple[Path, Rows]) -> None:
     path, rows = database
     assert newest(path) == rows
