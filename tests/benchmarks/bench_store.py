@@ -2,8 +2,9 @@
 
 How the sides take turns stands in store_rounds.py. Where the disk takes a synced put in a tenth of a
 millisecond the ratios measure SHA-256, zstd and the way to another thread; so with a C compiler there are
-also ratios on a disk that is slowed down by 2 ms a sync. As a script, `bench_store.py torture 100` kills a
-writing process a hundred times.
+also ratios on a disk that is slowed down by 2 ms a sync. Where the processor has instructions for SHA-256 a
+put of what is stored measures all but SHA-256; so it is also measured without them. As a script,
+`bench_store.py torture 100` kills a writing process a hundred times.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import platform
 import random
 import shutil
 import statistics
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -40,6 +43,7 @@ from tests.support.tool_outputs import tool_outputs
 
 ENTRIES = 10_000
 SLOWER_US = 2_000
+NO_SHA = ":~0x20000000"  # OpenSSL passes over a processor's instructions for SHA-256: bit 29 of cpuid 7, EBX
 
 SLOW_SYNC = r"""
 #define _GNU_SOURCE
@@ -119,26 +123,53 @@ async def measure_slowly(folder: Path) -> list[Figure]:
             peer.close()
 
 
+async def measure_hashing(folder: Path) -> list[Figure]:
+    """Puts of what is stored: where SHA-256 is quick they measure all the rest."""
+    store, least = await LevelStore.open(folder / "ours", WORKSPACE), AddressedLevelDb(folder / "least")
+    try:
+        return await known_puts(store, least, some(tool_outputs(4)))
+    finally:
+        await store.close()
+        least.close()
+
+
+ELSEWHERE: dict[str, Callable[[Path], Coroutine[object, object, list[Figure]]]] = {
+    "slow disk": measure_slowly,
+    "SHA-256 in software": measure_hashing,
+}
+
+
+def elsewhere(name: str, folder: Path, added: dict[str, str]) -> list[Figure]:
+    """The figures of a process with this added to its environment."""
+    answer = folder / "answer.json"
+    line = [sys.executable, __file__, name, str(folder), str(answer)]
+    subprocess.run(line, env=os.environ | added, check=True)
+    figures = json.loads(answer.read_text(encoding="utf-8"))
+    return [(f"{name}: {what}", figure, unit) for what, figure, unit in figures]
+
+
 def slowed(folder: Path) -> list[Figure]:
-    """The figures of `measure_slowly` from a process whose syncs take longer; none without a C compiler."""
+    """What writing is like where syncs take longer; nothing without a C compiler."""
     compiler = shutil.which("cc")
     if sys.platform != "linux" or compiler is None:
         return []
-    source, shim, answer = folder / "slow.c", folder / "slow.so", folder / "slow.json"
+    source, shim = folder / "slow.c", folder / "slow.so"
     source.write_text(SLOW_SYNC, encoding="utf-8")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"], check=True)
-    environ = os.environ | {"LD_PRELOAD": str(shim), "HELIX_BENCH_SLOWER_US": str(SLOWER_US)}
-    subprocess.run([sys.executable, __file__, "slow", str(folder), str(answer)], env=environ, check=True)
-    figures = json.loads(answer.read_text(encoding="utf-8"))
-    return [(f"slow disk: {name}", figure, unit) for name, figure, unit in figures]
+    added = {"LD_PRELOAD": str(shim), "HELIX_BENCH_SLOWER_US": str(SLOWER_US)}
+    return elsewhere("slow disk", folder, added)
 
 
 def main() -> list[Figure]:
     """Name, value and target of each figure; takes about four minutes."""
     folder = Path(tempfile.mkdtemp(prefix="bench-store-"))
     try:
-        (folder / "slow").mkdir()
-        return asyncio.run(measure(folder)) + slowed(folder / "slow")
+        for name in ("slow", "software"):
+            (folder / name).mkdir()
+        figures = asyncio.run(measure(folder)) + slowed(folder / "slow")
+        if platform.machine() in {"x86_64", "AMD64"}:
+            figures += elsewhere("SHA-256 in software", folder / "software", {"OPENSSL_ia32cap": NO_SHA})
+        return figures
     finally:
         shutil.rmtree(folder)
 
@@ -160,10 +191,9 @@ async def torture(rounds: int) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["slow"]:
-        Path(sys.argv[3]).write_text(
-            json.dumps(asyncio.run(measure_slowly(Path(sys.argv[2])))), encoding="utf-8"
-        )
+    if sys.argv[1:2] and sys.argv[1] in ELSEWHERE:
+        found = asyncio.run(ELSEWHERE[sys.argv[1]](Path(sys.argv[2])))
+        Path(sys.argv[3]).write_text(json.dumps(found), encoding="utf-8")
         sys.exit()
     if sys.argv[1:2] == ["torture"]:
         kills = int(sys.argv[2])
