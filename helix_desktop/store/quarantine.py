@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
+import threading
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from helix_desktop.store.codec import RowDamaged
 
 _log = logging.getLogger(__name__)
+_ROW = ".row"
 
 
 class Quarantine:
@@ -17,24 +18,27 @@ class Quarantine:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        # Asked at every put of known content: read once, since only the store's owner writes the folder.
+        self._held: set[str] | None = None
+        self._reading = threading.Lock()
 
     def holds(self, digest: str) -> bool:
         """Whether a row of this content is known to be damaged."""
-        # Asked at every put of known content: Path takes three times as long.
-        return os.path.exists(f"{self._folder}/{digest}.row")
+        held = self._held
+        return digest in (self._read() if held is None else held)
 
     def keep(self, digest: str, rows: Iterable[bytes]) -> str:
         """Copy the raw rows aside, once; the first file's name, or empty when the disk does not take them."""
+        first = self._first(digest)
+        self._read().add(digest)
         try:
-            if self.holds(digest):
-                return f"{self._folder.name}/{self._first(digest).name}"
-            for number, row in enumerate(rows):
-                path = self._folder / f"{digest}.{number}" if number else self._first(digest)
-                path.write_bytes(row)
+            if not first.exists():
+                for number, row in enumerate(rows):
+                    (self._folder / f"{digest}.{number}" if number else first).write_bytes(row)
         except OSError as error:
             _log.warning("A damaged row of %s could not be copied aside: %s", digest, error)
             return ""
-        return f"{self._folder.name}/{self._first(digest).name}"
+        return f"{self._folder.name}/{first.name}"
 
     def release(self, digest: str) -> None:
         """The content is sound again, if it was damaged; its damaged rows stay, under another name."""
@@ -42,7 +46,9 @@ class Quarantine:
             return
         first = self._first(digest)
         try:
-            first.replace(first.with_suffix(".healed"))
+            self._read().discard(digest)
+            if first.exists():  # the disk may not have taken it
+                first.replace(first.with_suffix(".healed"))
         except OSError as error:
             _log.warning("%s could not be renamed: %s", first.name, error)
 
@@ -66,6 +72,7 @@ class Quarantine:
     def delete(self, name: str) -> None:
         """Delete one file that `suspects` named."""
         (self._folder / name).unlink(missing_ok=True)
+        self._read().discard(name.removesuffix(_ROW))
 
     def remove(self, digest: str) -> None:
         """Delete whatever is kept of a content."""
@@ -74,9 +81,16 @@ class Quarantine:
                 path.unlink()
             except OSError as error:
                 _log.warning("%s could not be deleted: %s", path.name, error)
+        self._read().discard(digest)
+
+    def _read(self) -> set[str]:
+        with self._reading:
+            if self._held is None:
+                self._held = {path.name.removesuffix(_ROW) for path in self._folder.glob(f"*{_ROW}")}
+            return self._held
 
     def _first(self, digest: str) -> Path:
-        return self._folder / f"{digest}.row"
+        return self._folder / f"{digest}{_ROW}"
 
 
 def _may_hold(path: Path, content_of: Callable[[bytes], bytes], stands_in: Callable[[bytes], bool]) -> bool:
