@@ -154,7 +154,7 @@ async def end(front: Front, shell: Shell, desk: Desk) -> None:
     """Close everything in order: what is on screen, what runs, what is stored, the window."""
     front.window.setEnabled(False)
     await shell.work.show(None, None)
-    await front.scope.close()
+    await front.scope.close(for_good=True)  # a timer may still ring while the desk is closed
     await desk.close()
     front.window.allow_close()
     await _keep_look(front)

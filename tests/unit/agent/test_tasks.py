@@ -59,3 +59,20 @@ async def test_a_failure_is_told() -> None:
     await asyncio.sleep(0.01)
     assert [str(one) for one in told] == ["no"]
     await scope.close()
+
+
+async def test_what_comes_after_the_end_is_never_begun() -> None:
+    scope, begun = TaskScope(), list[str]()
+
+    async def late() -> None:
+        begun.append("late")
+
+    await scope.close()
+    await scope.start(late(), "goes on")
+    assert begun.pop() == "late"
+    await scope.close(for_good=True)
+    task = scope.start(late(), "late")
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert begun == []
+    await scope.close()
