@@ -34,6 +34,7 @@ class Composing(QObject):
         self._room: Room | None = None
         self._conversation: Conversation | None = None
         self._attached: dict[str, list[Attachment]] = {}
+        self._in_turn = asyncio.Lock()
         self._count = QTimer(self)
         self._count.setSingleShot(True)
         self._count.setInterval(_COUNT_AFTER_MS)
@@ -108,7 +109,8 @@ class Composing(QObject):
         self._show_attached()
         self.composer.set_estimate("")
         try:
-            tokens = await room.count(text) + sum(one.tokens for one in attached)
+            async with self._in_turn:  # counted on threads, a later message could be through sooner
+                tokens = await room.count(text) + sum(one.tokens for one in attached)
             _refuse_too_large(conversation, tokens)
             kept = await _recorded(conversation, text, attached, steer)
         except HelixError as error:
