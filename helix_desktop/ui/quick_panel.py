@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QGraphicsDropShadowEffect,
     QListView,
+    QStyle,
     QStyledItemDelegate,
+    QStyleOptionViewItem,
     QWidget,
 )
 
 from helix_desktop.ui import fonts
+from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import SearchField, column, label, row
 
 _WIDTH_PX = 560
@@ -25,6 +28,38 @@ _ELSEWHERE = {
     False: {QEvent.Type.MouseButtonPress, QEvent.Type.WindowDeactivate},
 }
 """Events that end the panel: of its search field, and of the window behind it."""
+
+
+class LineDelegate(QStyledItemDelegate):
+    """Lines of one height, the chosen one marked; what stands in them is painted by those built on it."""
+
+    def __init__(self, view: QListView, line_px: int) -> None:
+        """`line_px` is the height of a line at 100 %."""
+        super().__init__(view)
+        self.view, self.line_px = view, line_px
+        self.theme: Theme = LIGHT
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """One height for all."""
+        return QSize(100, round(self.line_px * fonts.scale(self.view.font())))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paint the mark of the chosen line, then the line."""
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self.theme.selection))
+            painter.drawRoundedRect(box, 9, 9)
+        self.paint_line(painter, box, index)
+        painter.restore()
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Paint what stands in a line."""
+        raise NotImplementedError
 
 
 class QuickPanel(QFrame):
@@ -72,10 +107,15 @@ class QuickPanel(QFrame):
         window.installEventFilter(self)
         self.search.installEventFilter(self)
 
-    def look(self, delegate: QStyledItemDelegate, line_px: int) -> None:
-        """Paint the lines with a delegate; `line_px` is the height of one at 100 %."""
-        self._line_px = line_px
+    def look(self, delegate: LineDelegate) -> None:
+        """Paint the lines with a delegate."""
+        self._look = delegate
         self.list.setItemDelegate(delegate)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._look.theme = theme
+        self.list.viewport().update()
 
     def offered(self, needle: str) -> Iterable[QStandardItem]:
         """What matches a search, in the order to list it."""
@@ -140,7 +180,9 @@ class QuickPanel(QFrame):
         window = self._window
         wide = min(_WIDTH_PX, window.width() - 40)
         lines = max(1, min(self._most, self.items.rowCount()))
-        high = min(window.height() - 140, round(_FRAME_PX + self._line_px * fonts.scale(self.font()) * lines))
+        high = min(
+            window.height() - 140, round(_FRAME_PX + self._look.line_px * fonts.scale(self.font()) * lines)
+        )
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 
     def _fill(self, needle: str) -> None:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QKeySequence, QPainter, QStandardItem
 from PySide6.QtWidgets import (
-    QListView,
     QMenu,
     QMenuBar,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QWidget,
 )
 
 from helix_desktop.ui import fonts
-from helix_desktop.ui.quick_panel import QuickPanel
+from helix_desktop.ui.quick_panel import LineDelegate, QuickPanel
 from helix_desktop.ui.sidebar.rows import matches
-from helix_desktop.ui.theme import LIGHT, Theme
 
 _ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole), int(Qt.ItemDataRole.UserRole) + 1
 _ROW_PX = 34
@@ -28,32 +23,15 @@ _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
 
 
-class _Delegate(QStyledItemDelegate):
+class _Delegate(LineDelegate):
     """A tick, the command's words, its menu; its keys at the right."""
 
-    def __init__(self, parent: QListView) -> None:
-        super().__init__(parent)
-        self._view = parent
-        self.theme: Theme = LIGHT
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(100, round(_ROW_PX * fonts.scale(self._view.font())))
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         action = index.data(_ACTION_ROLE)
         if not isinstance(action, QAction):
             return
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
-        if option.state & QStyle.StateFlag.State_Selected:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self.theme.selection))
-            painter.drawRoundedRect(box, 8, 8)
-        plain = fonts.sized(self._view.font(), 13)
-        small = fonts.sized(self._view.font(), 12)
+        plain = fonts.sized(self.view.font(), 13)
+        small = fonts.sized(self.view.font(), 12)
         room = box.adjusted(12, 0, -12, 0)
         room.setRight(self._paint(painter, room, small, self.theme.muted, keys_of(action), at_end=True))
         if action.isChecked():
@@ -61,7 +39,6 @@ class _Delegate(QStyledItemDelegate):
         room.setLeft(room.left() + QFontMetricsF(plain).horizontalAdvance(_CHECK) + 8)
         room.setLeft(self._paint(painter, room, plain, self.theme.text, words_of(action)))
         self._paint(painter, room, small, self.theme.muted, index.data(_MENU_ROLE))
-        painter.restore()
 
     def _paint(
         self, painter: QPainter, room: QRectF, font: QFont, ink: str, text: str, at_end: bool = False
@@ -87,8 +64,7 @@ class CommandPanel(QuickPanel):
         super().__init__(window, "Commands", "What do you want to do?", nothing, "do", _MOST_LINES)
         self._menus, self._itself = menus, itself
         self._used: list[QAction] = []
-        self._look = _Delegate(self.list)
-        self.look(self._look, _ROW_PX)
+        self.look(_Delegate(self.list, _ROW_PX))
 
     def offered(self, needle: str) -> Iterator[QStandardItem]:
         """The commands that can be used now, with these words in them or in their menu's name."""
@@ -111,11 +87,6 @@ class CommandPanel(QuickPanel):
             self._used = [action, *(one for one in self._used if one is not action)][:_RECENT]
             self.leave()
             action.trigger()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
-        self._look.theme = theme
-        self.list.viewport().update()
 
     def _commands(self) -> Iterator[tuple[QAction, str]]:
         for top in self._menus.actions():

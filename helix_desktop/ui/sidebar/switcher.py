@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QStandardItem
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui import fonts
-from helix_desktop.ui.quick_panel import QuickPanel
+from helix_desktop.ui.quick_panel import LineDelegate, QuickPanel
 from helix_desktop.ui.sidebar.rows import BADGE_WORDS, WorkspaceRow, matches
 from helix_desktop.ui.sidebar.square import BADGE_TOKENS, paint_square
-from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import PushButton
 
 _ROW_ROLE = int(Qt.ItemDataRole.UserRole)
@@ -20,39 +19,21 @@ _ROW_PX = 50
 _MOST_LINES = 8
 
 
-class _Delegate(QStyledItemDelegate):
+class _Delegate(LineDelegate):
     """Square, name, path; cache size and badge at the right."""
 
-    def __init__(self, parent: QListView) -> None:
-        super().__init__(parent)
-        self._view = parent
-        self.theme: Theme = LIGHT
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(100, round(_ROW_PX * fonts.scale(self._view.font())))
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         workspace = index.data(_ROW_ROLE)
         if not isinstance(workspace, WorkspaceRow):
             return
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
-        if option.state & QStyle.StateFlag.State_Selected:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self.theme.selection))
-            painter.drawRoundedRect(box, 9, 9)
         square = QRectF(box.x() + 9, box.center().y() - 16, 32, 32)
-        paint_square(painter, square, workspace, self.theme, self._view.font())
+        paint_square(painter, square, workspace, self.theme, self.view.font())
         right = self._paint_state(painter, box, workspace)
         self._paint_words(painter, box, workspace, right)
-        painter.restore()
 
     def _paint_state(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow) -> float:
         """Paint cache size and badge; returns their left edge."""
-        small = fonts.sized(self._view.font(), 12)
+        small = fonts.sized(self.view.font(), 12)
         words = " · ".join(part for part in (BADGE_WORDS[workspace.badge], workspace.cache) if part)
         if not words and workspace.active:
             words = "open"
@@ -76,7 +57,7 @@ class _Delegate(QStyledItemDelegate):
             (workspace.name, 13, QFont.Weight.DemiBold, self.theme.text, 0.14, right_end),
             (workspace.path, 12, QFont.Weight.Normal, self.theme.muted, 0.5, middle),
         ):
-            font = fonts.sized(self._view.font(), px, weight)
+            font = fonts.sized(self.view.font(), px, weight)
             painter.setFont(font)
             painter.setPen(QColor(ink))
             place = QRectF(x, box.y() + box.height() * top, room, box.height() * 0.36)
@@ -95,8 +76,7 @@ class Switcher(QuickPanel):
         nothing = "No workspace has these words in its name or path."
         super().__init__(window, "Switch workspace", "Go to workspace", nothing, "open", _MOST_LINES)
         self._workspaces: tuple[WorkspaceRow, ...] = ()
-        self._look = _Delegate(self.list)
-        self.look(self._look, _ROW_PX)
+        self.look(_Delegate(self.list, _ROW_PX))
         add = PushButton("Add a folder…", "link")
         add.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         add.clicked.connect(self._add)
@@ -135,11 +115,6 @@ class Switcher(QuickPanel):
         if isinstance(workspace, WorkspaceRow):
             self.hide()
             self.chosen.emit(workspace.id)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
-        self._look.theme = theme
-        self.list.viewport().update()
 
     def _add(self) -> None:
         self.hide()
