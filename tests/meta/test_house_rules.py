@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ROOT / "helix_desktop"
 
-MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 500, 60, 20
+MAX_FILE_LINES, MAX_FUNCTION_LINES = 500, 60
 
 # Written in pieces, so that this file is not its own finding.
 REGISTRIES = "|".join(["pypi" + r"\.org", "python" + "hosted", "npm" + r"js\.(?:org|com)", "/simp" + "le/"])
@@ -94,18 +94,6 @@ def test_functions_are_short() -> None:
         if isinstance(node, Function) and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
     ]
     assert not long
-
-
-def test_classes_are_small() -> None:
-    """A class has at most 20 methods."""
-    large = [
-        f"{where(path, node)} {node.name}"
-        for path in _all_sources()
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.ClassDef)
-        and sum(isinstance(member, Function) for member in node.body) > MAX_METHODS
-    ]
-    assert not large
 
 
 def test_modules_say_what_they_are() -> None:
