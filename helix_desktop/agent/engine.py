@@ -16,6 +16,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.update import ArrivalVoided, Arriving, Trouble, TurnChanged
+from helix_desktop.context.digest import title_line
 from helix_desktop.context.errors import BudgetSpent, HelixError, ModelNonsense, ModelOverflow
 from helix_desktop.context.event import (
     NEW_TITLE,
@@ -37,8 +38,6 @@ from helix_desktop.context.spending import step_cost
 from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
-
-_TITLE_CAP = 60  # characters
 
 
 class Engine:
@@ -220,7 +219,7 @@ class Engine:
 
 def _first_title(known: Transcript, text: str) -> list[SessionRenamed]:
     """A session that nobody named yet is named after its first message."""
-    words = " ".join(text.split())
-    if known.turns or known.title not in ("", NEW_TITLE) or not words:
+    title = title_line(text)
+    if known.turns or known.title not in ("", NEW_TITLE) or not title:
         return []
-    return [SessionRenamed(words if len(words) <= _TITLE_CAP else words[: _TITLE_CAP - 1] + "…")]
+    return [SessionRenamed(title)]

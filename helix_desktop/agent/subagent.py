@@ -14,6 +14,7 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import SubagentMoved, Trouble
+from helix_desktop.context.digest import title_line
 from helix_desktop.context.errors import SubagentFailed, ToolError
 from helix_desktop.context.event import (
     NEW_TITLE,
@@ -29,7 +30,6 @@ from helix_desktop.context.tool import ApprovalAsk, Delegated, Reply, ToolResult
 
 AT_ONCE = 4
 """How many subagents of one conversation work at the same time; the others wait for a place."""
-_TITLE_CAP = 60  # characters
 
 
 class SubagentResult(msgspec.Struct, frozen=True):
@@ -103,7 +103,7 @@ class Subagents:
         child = await nursery.admit(policy, model, role)
         watch = self._running[child.session.id] = Watch(child, self._session, call)
         try:
-            await self._begin(child, " ".join(title.split())[:_TITLE_CAP] or NEW_TITLE, call, role, policy)
+            await self._begin(child, title_line(" ".join(title.split())) or NEW_TITLE, call, role, policy)
             async with self._place(watch):
                 if watch.wanted:
                     await child.send(task)

@@ -26,6 +26,7 @@ from helix_desktop.app.desk import Desk
 from helix_desktop.app.exit_codes import FAILED, TERMINATED
 from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.context.event_rewrite import (
     FoldMade,
@@ -214,7 +215,7 @@ def timeline(given: argparse.Namespace) -> int:
 
 
 def _print_timeline(session: dict[str, Any]) -> None:
-    out(f"{revealed_name(session['title'])}  ({session['session'][:8]})")
+    out(f"{revealed_name(ellipsize(session['title']))}  ({session['session'][:8]})")
     for recorded in session["events"]:
         event = recorded["event"]
         out(f"  e{recorded['seq']}  {revealed_name(_TOLD[event['kind']].format(**event))}")

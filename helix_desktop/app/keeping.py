@@ -15,7 +15,7 @@ from helix_desktop.app.desk import Desk
 from helix_desktop.app.forgetting import forget_everywhere, preview_everywhere
 from helix_desktop.app.voice import err, named, out
 from helix_desktop.context.content import Entry
-from helix_desktop.context.digest import count_text, is_digest, size_text
+from helix_desktop.context.digest import count_text, ellipsize, is_digest, size_text
 from helix_desktop.context.errors import DigestAmbiguous, DigestUnknown, InputUnusable
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import CleanUp, Plan
@@ -80,7 +80,7 @@ async def trash(given: argparse.Namespace, _: Desk, room: Room) -> int:
         out(json.dumps(msgspec.to_builtins(lying), indent=1))
         return 0
     for session in lying.sessions:
-        out(f"{session.id}  session  {revealed_name(session.title)}")
+        out(f"{session.id}  session  {revealed_name(ellipsize(session.title))}")
     for entry in lying.entries:
         out(f"{entry.digest}  {_entry_line(entry)}")
     err(

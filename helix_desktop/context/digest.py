@@ -8,6 +8,8 @@ import re
 HEX_DIGITS = 64
 LEAST_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 _FIRST_LINE_CAP = 60
+_TITLE_CAP = 500
+_SHOWN_CAP = 80
 _TARGET_CAP = 60
 _KILO = 1024
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
@@ -33,8 +35,22 @@ def first_line(text: str, cap: int = _FIRST_LINE_CAP) -> str:
     for line in text[:4096].splitlines():
         words = " ".join(line.split())
         if any(sign.isalnum() for sign in words):
-            return words if len(words) <= cap else words[: cap - 1] + "…"
+            return ellipsize(words, cap)
     return ""
+
+
+def ellipsize(text: str, cap: int = _SHOWN_CAP) -> str:
+    """Return `text` in at most `cap` characters, with an ellipsis where it is cut."""
+    return text if len(text) <= cap else text[: cap - 1] + "…"
+
+
+def title_line(text: str) -> str:
+    """Return the first line of `text` as a title, whole up to 500 characters; a longer one ends at a word."""
+    words = next((line for line in map(" ".join, map(str.split, text.splitlines())) if line), "")
+    if len(words) <= _TITLE_CAP:
+        return words
+    cut = words[:_TITLE_CAP]
+    return cut.rpartition(" ")[0] + "…" if " " in cut else cut[:-1] + "…"
 
 
 def size_text(size: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -34,6 +36,9 @@ class Composing(QObject):
         self._room: Room | None = None
         self._conversation: Conversation | None = None
         self._attached: dict[str, list[Attachment]] = {}
+        self.folder_of: Callable[[str], Path] = lambda _: Path.home()
+        """The folder of a workspace, by its id."""
+        self._attach_folders: dict[str, Path] = {}  # where files were attached from last, by workspace
         self._in_turn = asyncio.Lock()
         self._count = QTimer(self)
         self._count.setSingleShot(True)
@@ -151,8 +156,14 @@ class Composing(QObject):
             self._intents.start(self._attach_images(room, conversation, images), "attach images")
 
     async def _choose_images(self) -> None:
+        room = self._room
+        if room is None:
+            return
         patterns = " ".join(f"*{suffix}" for suffix in sorted(SUFFIXES))
-        paths = await pick_open_files(self.composer, "Attach images", f"Images ({patterns})")
+        start = self._attach_folders.get(room.id) or self.folder_of(room.id)
+        paths = await pick_open_files(self.composer, "Attach images", f"Images ({patterns})", start)
+        if paths:
+            self._attach_folders[room.id] = paths[0].parent
         self._bring([Brought(path.name, path) for path in paths])
 
     async def _attach_images(self, room: Room, conversation: Conversation, images: list[Brought]) -> None:

@@ -189,9 +189,9 @@ async def pick_file(parent: QWidget, title: str, kinds: str) -> Path | None:
     return _kept(window, dialog, await finished(dialog))
 
 
-async def pick_open_files(parent: QWidget, title: str, kinds: str) -> list[Path]:
-    """Ask for existing files, `kinds` as Qt filters them; none when the person changes their mind."""
-    dialog = QFileDialog(parent, title, "", kinds)
+async def pick_open_files(parent: QWidget, title: str, kinds: str, start: Path) -> list[Path]:
+    """Ask for existing files, in `start` at first, `kinds` as Qt filters them; none when cancelled."""
+    dialog = QFileDialog(parent, title, str(start), kinds)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
     return [Path(one) for one in dialog.selectedFiles()] if await finished(dialog) else []
 

@@ -46,6 +46,7 @@ class Shell(QObject):
         super().__init__(window)
         self._window, self._intents, self._desk = window, intents, desk
         self.work = Work(window, screens, intents)
+        self.work.composing.folder_of = lambda identity: Path(desk.registry.get(identity).path)
         self.rewriting = Rewriting(window, screens, self.work, intents)
         self.history = History(window, screens, self.work, self.rewriting, intents)
         cards = ToolCards(self.work, self.history, intents)
@@ -120,21 +121,32 @@ class Shell(QObject):
         """Open the guided sample with a session, so that its first message can be sent at once."""
         record = await self._desk.sample()
         await self.open_workspace(record.id)
-        if self.active == record.id and self.work.room is not None and self.work.conversation is None:
-            await self.new_session()
+        await self._let_type(record.id)
 
     async def open_folder(self, path: Path) -> None:
-        """Make a folder a workspace, and open it; one that is not trusted is asked about.
+        """Open a folder as a workspace, in its last session or a new one; ask whether to trust a new folder.
 
         Raises WorkspaceMissing.
         """
         record = self._desk.registry.add(path)
         await self.open_workspace(record.id)
+        await self._let_type(record.id)
         if not record.trusted and self.active == record.id and record.id in self._desk.rooms:
             self._intents.start(self.trusting.ask(record.id), "trust")
 
+    async def _let_type(self, identity: str) -> None:
+        """Let the user type into the workspace just opened: into its last session, else a new one."""
+        if self.active != identity or self.work.room is None:
+            return  # it cannot be opened, or the user has gone elsewhere
+        if self._wanted == (identity, "") and self.work.conversation is None:
+            await self.new_session()
+        elif self.work.conversation is not None:
+            self._window.commands.focus_composer.trigger()
+
     async def _trust_changed(self) -> None:
         self.work.composing.show_trust()
+        if self._window.page() == "chat":
+            self.work.composing.composer.editor.setFocus()
         await self.refresh()
 
     async def open_workspace(self, identity: str, reading: bool = False) -> None:

@@ -54,7 +54,7 @@ class EditableTitle(QStackedWidget):
         self._field = QLineEdit()
         self._field.setProperty("kind", "title")
         self._field.setAccessibleName("Session title")
-        self._field.setMaxLength(200)
+        self._field.setMaxLength(1_000)
         self._field.editingFinished.connect(self._finish)
         self.addWidget(self._shown)
         self.addWidget(self._field)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.context.content import EVERYTHING, Filter
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.ui.cache_browser.rows import CACHE_STATES, CacheState
 
 _KB, _HOUR_MS = 1024, 3_600_000
@@ -69,7 +70,7 @@ def of_path(path: str) -> Choice:
 
 def of_session(session: str, title: str) -> Choice:
     """Only what one session stored first."""
-    return Choice("session", f"Session: {_short(title or session[:8])}", {"session": session})
+    return Choice("session", f"Session: {ellipsize(title or session[:8], _NAMED)}", {"session": session})
 
 
 def filter_of(chosen: Iterable[Choice]) -> Filter:

@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.ui.cache_browser.chips import Chips
 from helix_desktop.ui.cache_browser.rows import HandoverLink
 from helix_desktop.ui.elements import Line
@@ -45,7 +46,7 @@ class Mentions(QWidget):
             [
                 (
                     "git-compare",
-                    f"{_short(one.title or one.session[:8])} · e{one.seq}",
+                    f"{ellipsize(one.title or one.session[:8], _TITLE)} · e{one.seq}",
                     f"{one.excerpt}\nClick to see it in the timeline",
                     partial(self.chosen.emit, one.session, one.seq),
                 )
@@ -53,7 +54,3 @@ class Mentions(QWidget):
             ]
         )
         self.setVisible(bool(links))
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= _TITLE else f"{title[: _TITLE - 1]}…"

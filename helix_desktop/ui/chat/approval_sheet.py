@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.context.message import plain_name
 from helix_desktop.ui.chat.card_sheets import paragraph
 from helix_desktop.ui.chat.look import BODY, MEDIUM, SEMIBOLD, SMALL, UI
@@ -183,8 +184,12 @@ class ApprovalSheet(Sheet):
         chips = []
         if row.asker:
             words = " ".join(reveal(row.asker).split())
-            named = words if len(words) <= _ASKER else f"{words[: _ASKER - 1]}…"
-            chips.append((f"Subagent: {named}", ChipStyle(theme.accent_text, theme.accent_soft, "", "bot")))
+            chips.append(
+                (
+                    f"Subagent: {ellipsize(words, _ASKER)}",
+                    ChipStyle(theme.accent_text, theme.accent_soft, "", "bot"),
+                )
+            )
         if row.place:
             chips.append((row.place, ChipStyle(theme.muted, theme.raised, theme.border)))
         if row.confined:

@@ -65,6 +65,7 @@ class Composer(QWidget):
         self.model_button = QPushButton(self._frame)
         self.model_button.hide()
         self._attach = QPushButton(self._frame)
+        self._attach.setObjectName("attach")
         self._attach.setAccessibleName("Attach images")
         self._attach.setToolTip("Attach images (or paste or drop them here)")
         self._estimate = QLabel(self._frame)

@@ -56,7 +56,7 @@ class SessionDelegate(QStyledItemDelegate):
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
         """A field for the title."""
         field = QLineEdit(parent)
-        field.setMaxLength(200)
+        field.setMaxLength(1_000)
         field.setAccessibleName("Session title")
         return field
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.oblivion import delete_session
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.context.keeping import TRASH_DAYS
 from helix_desktop.ui import dialogs
 from helix_desktop.ui.dialogs import Choice
@@ -47,7 +48,7 @@ class Deleting(QObject):
             Banner(
                 _DELETED,
                 "info",
-                f"“{titles.get(session, 'The session')}” is in the trash.",
+                f"“{ellipsize(titles.get(session, 'The session'))}” is in the trash.",
                 f"It stays there for {TRASH_DAYS} days, with all its outputs.",
                 actions=(BannerAction(session, "Undo"),),
             )

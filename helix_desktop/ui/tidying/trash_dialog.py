@@ -7,7 +7,7 @@ from datetime import datetime
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QListWidget, QListWidgetItem, QWidget
 
-from helix_desktop.context.digest import size_text
+from helix_desktop.context.digest import ellipsize, size_text
 from helix_desktop.context.keeping import TRASH_DAYS, Trash
 from helix_desktop.ui.widgets import PushButton, column, label, row
 
@@ -57,7 +57,7 @@ class TrashDialog(QDialog):
         self._asked = False
         self.list.clear()
         for session in trash.sessions:
-            text = f"Session “{session.title}”  ·  deleted {_day(session.trashed)}"
+            text = f"Session “{ellipsize(session.title)}”  ·  deleted {_day(session.trashed)}"
             self._add(text, ("session", session.id))
         for entry in trash.entries:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]

@@ -234,3 +234,12 @@ async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -
     await rig.store.forgetting.lift(first.digest)
     await talk.run("And again.")
     assert rig.events(ToolAnswered)[-1].text == first.text
+
+
+async def test_a_session_is_named_after_the_whole_first_line_of_its_first_message() -> None:
+    rig = Rig(ScriptedModel(in_turn(said("Done."))))
+    talk = await rig.begin()
+    line = "Go through every module, one after the other, and write down which of them reach the network"
+    await talk.send(f"{line}\nThen stop.")
+    await rig.when(lambda: rig.events(TurnEnded))
+    assert talk.session.transcript.title == line

@@ -1,0 +1,24 @@
+"""Titles of sessions, as they are stored."""
+
+from __future__ import annotations
+
+from helix_desktop.context.digest import title_line
+
+
+def test_a_title_is_the_first_line_whole() -> None:
+    line = "Read every module of the project and say which of them " + "talk to the network " * 10
+    assert title_line(f"\n  {line} \nand then stop") == line.strip()
+
+
+def test_a_title_beyond_the_cap_ends_at_a_word() -> None:
+    title = title_line("seven " * 200)
+    assert len(title) <= 500
+    assert title.endswith("seven…")
+
+
+def test_a_title_without_a_space_is_cut_all_the_same() -> None:
+    assert title_line("x" * 2_000) == "x" * 499 + "…"
+
+
+def test_nothing_but_space_makes_no_title() -> None:
+    assert title_line(" \n\t ") == ""
