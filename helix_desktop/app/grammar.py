@@ -15,6 +15,15 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What commands are added to; argparse has no public name for it."""
 
 
+_KEYS = (
+    "Keys: a provider's key comes from the keychain, else from an environment variable: OPENAI_API_KEY, "
+    "ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, MISTRAL_API_KEY, "
+    "TOGETHER_API_KEY or XAI_API_KEY for the provider of that name, HELIX_NAME_KEY for any other (a provider "
+    "my-server reads HELIX_MY_SERVER_KEY). With --base-url, a provider that is neither set up nor one of "
+    "these also reads OPENAI_API_KEY; a line on standard error says which variable went to which host."
+)
+
+
 def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add all of them; `common` holds the options that every one has."""
     _add_run(commands, common)
@@ -35,6 +44,7 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="one turn, events as JSON lines with --json",
         description="Run one turn. In a folder that nobody has trusted yet, by --trust or in the window, it "
         f"is refused with exit code {USAGE}: what lies there could act on this computer.",
+        epilog=_KEYS,
     )
     _add_workspace(run)
     run.add_argument(

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -106,9 +107,14 @@ async def _model(desk: Desk, given: argparse.Namespace) -> Model | None:
     if not (given.base_url or given.model or given.window):
         return None
     try:
-        return await desk.models.adhoc(given.model, given.base_url, given.window)
+        model = await desk.models.adhoc(given.model, given.base_url, given.window)
     except HelixError as error:
         raise InputUnusable(error.what, error.why, error.fix) from error
+    if given.base_url and (key := desk.models.typed_key(given.model, given.base_url)).value:
+        variable = key.source.removeprefix("environment: ")
+        host = urlsplit(given.base_url).netloc.rpartition("@")[2]
+        err(f"helix-desktop: the key in {variable} goes to {host}.")
+    return model
 
 
 async def _session(room: Room, wanted: str) -> Conversation:

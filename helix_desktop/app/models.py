@@ -14,8 +14,14 @@ from helix_desktop.agent.roles import Roles
 from helix_desktop.app.trial import Trial
 from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.secrets import Secrets
-from helix_desktop.config.settings import Provider, Settings, parse_label
+from helix_desktop.config.secrets import Key, Secrets
+from helix_desktop.config.settings import (
+    Provider,
+    Settings,
+    has_standard_variable,
+    key_variable,
+    parse_label,
+)
 from helix_desktop.context.errors import HelixError, InputUnusable
 from helix_desktop.context.figures import Said
 from helix_desktop.context.message import ModelInfo
@@ -89,9 +95,11 @@ class Models:
         """A model at an address that no settings name; `window` in tokens, 0 for the usual.
 
         A key that is kept for a provider goes to that provider's own address only. Elsewhere goes what the
-        environment holds: somebody set it for this run. Raises HelixError when label or address are no use.
+        environment holds: somebody set it for this run; see `typed_key`. Raises HelixError when label or
+        address are no use.
         """
         if not base_url:
+            self._demand_provider(label)
             model = await self.named(label)
             if not window or model.info.demo:
                 return model
@@ -99,7 +107,7 @@ class Models:
             return self._behind(provider, _sized(info, window), await self._key_for(provider))
         if not _is_address(base_url):
             raise InputUnusable(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
-        name, model_name = parse_label(label) if "/" in label else (_ADHOC, label)
+        name, model_name = _typed(label)
         if not model_name:
             raise InputUnusable(
                 "No model is named.", f"A server at {base_url} was.", "Add --model PROVIDER/NAME."
@@ -111,17 +119,55 @@ class Models:
                 f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
             ) from error
         info = _sized(provider.info(model_name, self.catalogue), window)
-        return self._behind(provider, info, await self._key_for(provider))
+        if self._keeps_key_for(provider):
+            return self._behind(provider, info, await self._key_for(provider))
+        variables = self._typed_variables(name)
+        advice = f"Set {' or '.join(variables)} to the right key."
+        return self._behind(provider, info, self._secrets.from_variables(variables).value, advice)
+
+    def _demand_provider(self, label: str) -> None:
+        """Raise InputUnusable for a typed label of a provider that is not set up."""
+        name = label.partition("/")[0].strip()
+        if not name or label == DEMO_LABEL or self._settings().provider(name) is not None:
+            return
+        known = ", ".join(provider.name for provider in self._settings().providers) or "none yet"
+        variables = " or ".join(self._typed_variables(name))
+        raise InputUnusable(
+            f"There is no provider {name}.",
+            f"Known: {known}.",
+            f"Add it in Settings, Providers, or add --base-url URL; its key is read from {variables}.",
+        )
+
+    def typed_key(self, label: str, base_url: str) -> Key:
+        """Return the key from the environment that a typed address gets; empty when it gets none of these."""
+        name, _ = _typed(label)
+        if self._keeps_key_for(Provider(name=name, base_url=base_url)):
+            return Key()
+        return self._secrets.from_variables(self._typed_variables(name))
+
+    def _typed_variables(self, name: str) -> tuple[str, ...]:
+        """List the variables that may hold the key for a typed address.
+
+        Where nothing is known of the provider, OPENAI_API_KEY counts too: its servers expect it.
+        """
+        known = has_standard_variable(name) or self._settings().provider(name) is not None
+        return (key_variable(name),) if known else (key_variable(name), key_variable("openai"))
+
+    def _keeps_key_for(self, provider: Provider) -> bool:
+        own = self._settings().provider(provider.name)
+        return own is not None and _same_origin(own.base_url, provider.base_url)
 
     async def _key_for(self, provider: Provider) -> str:
         """The kept key at the provider's own saved address, else what the environment holds."""
-        own = self._settings().provider(provider.name)
-        if own is not None and _same_origin(own.base_url, provider.base_url):
+        if self._keeps_key_for(provider):
             return (await self._secrets.get(provider.name)).value
         return self._secrets.from_environment(provider.name).value
 
-    def _behind(self, provider: Provider, info: ModelInfo, key: str) -> Model:
-        return model_behind(provider.dialect, info, provider.base_url, key, http=self._http)
+    def _behind(self, provider: Provider, info: ModelInfo, key: str, key_advice: str = "") -> Model:
+        advice = key_advice or _key_advice(provider.name)
+        return model_behind(
+            provider.dialect, info, provider.base_url, key, http=self._http, key_advice=advice
+        )
 
     async def offered(self, provider: Provider, key: str = "") -> dict[str, Said]:
         """The models that a server has, and what it says of each; without `key` by the one that is kept.
@@ -149,13 +195,23 @@ class Models:
         """Try a server out and tell each step as it goes; whether all that could be tried is well."""
         value = key or await self._key_for(provider)
         asked = self._behind(provider, provider.info(model, self.catalogue), value) if model else None
-        endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect)
+        advice = _key_advice(provider.name)
+        endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect, advice)
         return await Trial(endpoint, LIST_PATHS[provider.dialect], asked, told).run()
 
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
         await self._nearby.aclose()
+
+
+def _typed(label: str) -> tuple[str, str]:
+    """Split a typed label into provider and model; one without a provider gets a stand-in."""
+    return parse_label(label) if "/" in label else (_ADHOC, label)
+
+
+def _key_advice(provider: str) -> str:
+    return f"Enter the right key in Settings, Providers, or set {key_variable(provider)}."
 
 
 def root_of(base_url: str) -> str:

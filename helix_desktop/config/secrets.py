@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -102,6 +102,9 @@ class Secrets:
 
     def from_environment(self, provider: str) -> Key:
         """What the environment says, whatever is kept; empty when it says nothing."""
-        variable = key_variable(provider)
-        value = self._environ.get(variable, "").strip()
-        return Key(value, f"environment: {variable}") if value else Key()
+        return self.from_variables((key_variable(provider),))
+
+    def from_variables(self, variables: Sequence[str]) -> Key:
+        """Return the key in the first of these environment variables that is set; empty when none is."""
+        values = ((variable, self._environ.get(variable, "").strip()) for variable in variables)
+        return next((Key(value, f"environment: {variable}") for variable, value in values if value), Key())

@@ -257,6 +257,11 @@ def key_variable(provider: str) -> str:
     return _KEY_VARIABLES.get(name, f"HELIX_{plain}_KEY")
 
 
+def has_standard_variable(provider: str) -> bool:
+    """Return True if a provider of this name has a variable that other programs read too."""
+    return provider.lower() in _KEY_VARIABLES
+
+
 def _convert(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
     """Settings from what a file holds, key by key, and what is wrong with each key that cannot be used."""
     good: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.providers.anthropic import MessagesDialect
 from helix_desktop.providers.dialect import Dialect, DialectName, NewId, new_call_id
-from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
 from helix_desktop.providers.http import Http
 from helix_desktop.providers.openai_chat import ChatDialect
 from helix_desktop.providers.openai_responses import ResponsesDialect
@@ -31,10 +31,12 @@ def model_behind(
     retries: Retries | None = None,
     new_id: NewId = new_call_id,
     stall_s: float = STALL_S,
+    key_advice: str = KEY_ADVICE,
 ) -> StreamedModel:
     """A model behind a server that speaks this dialect.
 
-    `key` may be empty: local servers want none. `http` is closed by who made it.
+    `key` may be empty: local servers want none. `http` is closed by who made it. `key_advice` is what errors
+    about the key tell people to do.
     """
-    endpoint = Endpoint(info.provider, base_url, key, http, dialect)
+    endpoint = Endpoint(info.provider, base_url, key, http, dialect, key_advice)
     return StreamedModel(info, endpoint, _DIALECTS[dialect](info, new_id), retries, stall_s)

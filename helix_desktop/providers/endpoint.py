@@ -30,6 +30,9 @@ _BROKEN: Mapping[FaultKind, str] = {
     "idle": "the server kept the line open and sent nothing",
 }
 
+KEY_ADVICE = "Enter the right key in Settings, Providers."
+"""What to do about a key that is refused or missing, where nothing more is known."""
+
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
 
@@ -37,13 +40,20 @@ _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
 class Endpoint:
     """One provider's server, spoken to in one dialect. `send` raises HttpFault.
 
-    `base_url` is for people: without the name and password that an address may carry.
+    `base_url` is for people: without the name and password that an address may carry. `key_advice` says
+    where the right key is to be put.
     """
 
     def __init__(
-        self, provider: str, base_url: str, key: str, http: Http, dialect: DialectName = "openai-chat"
+        self,
+        provider: str,
+        base_url: str,
+        key: str,
+        http: Http,
+        dialect: DialectName = "openai-chat",
+        key_advice: str = KEY_ADVICE,
     ) -> None:
-        self.provider = provider
+        self.provider, self._key_advice = provider, key_advice
         self._dialect = dialect
         self._target = _target(base_url, dialect)
         host = self._target.partition("://")[2].partition("/")[0]
@@ -66,7 +76,7 @@ class Endpoint:
             raise ModelRefused(
                 f"The key for {self.provider} cannot be right.",
                 "It contains characters that no key has.",
-                "Paste the key again in Settings, Providers.",
+                self._key_advice,
             )
         return self._http.send(method, self._target + path, {**headers, **self._credentials()}, body)
 
@@ -141,9 +151,9 @@ class Endpoint:
     def _refused(self, status: int, words: str, headers: Mapping[str, str], model: str) -> ModelRefused:
         if status == HTTPStatus.UNAUTHORIZED:
             what = f"{self.provider} refused the key." if self._key else f"{self.provider} wants a key."
-            return KeyRefused(what, words, "Enter the right key in Settings, Providers.")
+            return KeyRefused(what, words, self._key_advice)
         if status == HTTPStatus.FORBIDDEN:
-            fix = "Check what the key may be used for, and the model's name."
+            fix = f"Check what the key may be used for, and the model's name. {self._key_advice}"
             return ModelRefused(f"{self.provider} does not allow this.", words, fix)
         if status == HTTPStatus.NOT_FOUND:
             what = (

@@ -88,11 +88,15 @@ async def test_calls_are_denied_unless_yes_is_said(cli: Cli) -> None:
         assert (cli.project / "new.txt").read_text() == "made"
 
 
-async def test_a_server_gets_the_key_and_its_refusal_is_one_line(cli: Cli) -> None:
+async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli) -> None:
     key = "sk-of-the-environment"
     async with ChatServer(in_turn(error(401, f"bad key {key}"), say("Hello."))) as server:
-        refused = await cli.at_server(server.base_url, "Hello?", HELIX_LOCAL_KEY=key)
-        refused.refused(1, "local refused the key.", "Enter the right key")
+        refused = await cli.at_server(server.base_url, "Hello?", OPENAI_API_KEY=key)
+        sent, said = refused.err.splitlines()
+        assert sent == f"helix-desktop: the key in OPENAI_API_KEY goes to {server.base_url.split('/')[2]}."
+        assert "local refused the key." in said
+        assert said.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to the right key.")
+        assert refused.code == 1
         last = refused.lines[-1].event
         assert isinstance(last, TurnEnded)
         assert last.how == "failed"

@@ -375,7 +375,7 @@ class TestNonsense:
 
     async def test_a_key_that_cannot_be_sent(self, http: Http) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
-            with pytest.raises(ModelRefused, match="Paste the key again"):
+            with pytest.raises(ModelRefused, match="Enter the right key"):
                 await arrivals_of(model(server, http, key="sk-\u201cquoted\u201d"), QUESTION)
 
 

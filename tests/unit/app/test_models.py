@@ -11,6 +11,7 @@ from helix_desktop.app.models import Models
 from helix_desktop.config.keychain import Keychain
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.message import Message, Request
 from helix_desktop.context.trial import Tick
 from tests.support.chat_server import ChatServer, in_turn, say
@@ -63,6 +64,58 @@ async def test_a_kept_key_goes_to_its_own_address() -> None:
 async def test_a_kept_key_goes_nowhere_else(own: str) -> None:
     assert await sent({}, lambda _: own) == ""
     assert await sent({"HELIX_SHOP_KEY": "given"}, lambda _: own) == "Bearer given"
+
+
+async def sent_to_typed_address(environ: dict[str, str], label: str, *saved: Provider) -> str:
+    """Return the authorization that a typed address sees."""
+    async with ChatServer(in_turn(say("ready"))) as server:
+        secrets = Secrets(environ, find=lambda: cast("Keychain", Chain()))
+        models = Models(lambda: Settings(providers=saved), secrets)
+        try:
+            model = await models.adhoc(label, server.base_url, 0)
+            async for _ in model.stream(Request((Message("user", "Hello"),))):
+                pass
+        finally:
+            await models.close()
+            secrets.close()
+        return server.requests[-1].headers.get("authorization", "")
+
+
+async def test_openai_api_key_counts_for_an_unknown_provider_at_a_typed_address() -> None:
+    both = {"OPENAI_API_KEY": "usual", "HELIX_LAB_KEY": "own"}
+    assert await sent_to_typed_address({"OPENAI_API_KEY": "usual"}, "lab/small") == "Bearer usual"
+    assert await sent_to_typed_address(both, "lab/small") == "Bearer own"
+
+
+async def test_openai_api_key_never_goes_out_for_a_known_or_saved_provider() -> None:
+    environ = {"OPENAI_API_KEY": "usual"}
+    saved = Provider(name="lab", base_url="https://lab.example/v1")
+    assert await sent_to_typed_address(environ, "groq/small") == ""
+    assert await sent_to_typed_address(environ, "lab/small", saved) == ""
+    async with ChatServer(in_turn(say("ready"))) as server:
+        provider = Provider(name="lab", base_url=server.base_url)
+        secrets = Secrets(environ, find=lambda: cast("Keychain", Chain()))
+        models = Models(lambda: Settings(providers=(provider,)), secrets)
+        try:
+            async for _ in (await models.named("lab/small")).stream(Request((Message("user", "Hello"),))):
+                pass
+        finally:
+            await models.close()
+            secrets.close()
+        assert "authorization" not in server.requests[-1].headers
+
+
+async def test_the_command_line_names_the_variables_of_a_provider_that_is_not_set_up() -> None:
+    secrets = Secrets({}, find=lambda: cast("Keychain", Chain()))
+    models = Models(Settings, secrets)
+    try:
+        with pytest.raises(InputUnusable, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
+            await models.adhoc("my-lab/small", "", 0)
+        with pytest.raises(InputUnusable, match="its key is read from GROQ_API_KEY"):
+            await models.adhoc("groq/small", "", 0)
+    finally:
+        await models.close()
+        secrets.close()
 
 
 @pytest.mark.parametrize(("own_port", "carried"), [(True, "Bearer kept-key"), (False, "")])
