@@ -15,6 +15,7 @@ from helix_desktop.context.cut import Cut
 from helix_desktop.context.errors import CompactionRefused, ModelUnchosen
 from helix_desktop.context.event import ToolAnswered
 from helix_desktop.context.event_rewrite import Form, Pinned, Redone, Undone, Unpinned
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.rows import Row
 from helix_desktop.context.window import Window
 
@@ -89,7 +90,7 @@ class ByHand:
     def compact(self, focus: str = "") -> None:
         """Start a handover by hand. Raises CompactionRefused when there is nothing to, ModelUnchosen."""
         self.demand_model()
-        self._steward.compact("by hand", self._cut(0), focus)
+        self._steward.compact(Trigger.MANUAL, self._cut(0), focus)
 
     async def draft_handover(self, focus: str = "", upto: int = 0) -> HandoverDraft:
         """Write a handover up to the cut at event `upto` (0: the furthest) and record nothing.

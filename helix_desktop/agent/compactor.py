@@ -21,13 +21,14 @@ from helix_desktop.context.edited import markdown, read_edited
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import Event, Recorded
 from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, Section, Trigger
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, Section
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, parse, render
 from helix_desktop.context.index import index_over
 from helix_desktop.context.layout import Cover, Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.record import record_of
+from helix_desktop.context.rewrite_kind import SweepReason, Trigger
 from helix_desktop.context.spending import Spending
 from helix_desktop.context.summary import handover_brief
 from helix_desktop.context.transcript import Transcript
@@ -65,9 +66,12 @@ class Compactor:
         self.running = False
         self.drafting = False
 
-    async def run(self, trigger: Trigger, cut: Cut, focus: str = "", ask_model: bool = True) -> bool:
+    async def run(
+        self, trigger: Trigger, cut: Cut, focus: str = "", ask_model: bool = True, threshold: float = 0.0
+    ) -> bool:
         """Make a handover of everything up to `cut`; whether it was made.
 
+        `threshold` is the share of the context window at which it starts, 0 where that is not the trigger.
         A refusal is recorded with its reason and changes nothing. Cancelling records nothing.
         """
         if self.running:
@@ -75,6 +79,7 @@ class Compactor:
         self.running, self._summariser.took = True, Spending()
         try:
             reading, made = await self._write(trigger, cut, focus, ask_model)
+            made = msgspec.structs.replace(made, threshold=threshold)
             await self._record(made, reading.former_seq)
             return True
         except CompactionRefused as refused:
@@ -96,7 +101,7 @@ class Compactor:
             )
         self.drafting = True
         try:
-            reading, made = await self._write("by hand", cut, focus, ask_model=True)
+            reading, made = await self._write(Trigger.MANUAL, cut, focus, ask_model=True)
             (counted, *_) = self._checked(made, reading.former_seq)
             assert isinstance(counted, HandoverMade)  # the event itself comes first
             return HandoverDraft(cut, markdown(made.sections), counted)
@@ -185,7 +190,7 @@ class Compactor:
             after=0,
             messages=len(reading.covered),
             model=written.model,
-            trigger="by hand",
+            trigger=Trigger.MANUAL,
             former=reading.former_seq,
             fallback=written.fallback,
             demo=written.demo,
@@ -223,7 +228,7 @@ class Compactor:
         swept = sweep.riding(twin, policy)
         events: tuple[Event, ...] = (made,)
         if swept is not None:
-            riding = SweepMade(swept.masked, swept.saved, "handover")
+            riding = SweepMade(swept.masked, swept.saved, SweepReason.HANDOVER)
             events = (made, riding)
             twin.apply(Recorded(twin.last_seq + 1, twin.last_at, riding))
         window = project(transcript, policy, frame)

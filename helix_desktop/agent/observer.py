@@ -25,6 +25,7 @@ from helix_desktop.context.layout import Cover, Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.record import record_of
+from helix_desktop.context.rewrite_kind import PlacementReason
 from helix_desktop.context.spending import Spending
 
 _HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
@@ -80,7 +81,7 @@ class Observer:
         if stretch is not None:
             made = await self._try(stretch, by_hand)
         if made is not None and by_hand:
-            await self._upkeep.place(made, "by hand")
+            await self._upkeep.place(made, PlacementReason.MANUAL)
         return made is not None
 
     async def _try(self, stretch: Stretch, by_hand: bool) -> int | None:

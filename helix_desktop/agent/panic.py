@@ -9,6 +9,7 @@ from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context import observation, planner
+from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason, Trigger
 
 Rung = Callable[[], Awaitable[None]]
 
@@ -24,14 +25,14 @@ class Ladder:
         """Take rung after rung until the window uses at most `target` tokens; whether it does."""
         self.climbed += 1
         rungs: tuple[Rung, ...] = (
-            lambda: self._upkeep.sweep_all("no room"),
-            lambda: self._upkeep.sweep_all("no room", newest=1),
-            lambda: self._upkeep.sweep_images("no room"),
+            lambda: self._upkeep.sweep_all(SweepReason.OVERFLOW),
+            lambda: self._upkeep.sweep_all(SweepReason.OVERFLOW, newest=1),
+            lambda: self._upkeep.sweep_images(SweepReason.OVERFLOW),
             self._observe,
             self._hand_over,
             self._upkeep.truncate,
-            lambda: self._upkeep.sweep_all("no room", newest=0),
-            lambda: self._upkeep.sweep_images("no room", newest=True),
+            lambda: self._upkeep.sweep_all(SweepReason.OVERFLOW, newest=0),
+            lambda: self._upkeep.sweep_images(SweepReason.OVERFLOW, newest=True),
         )
         for rung in rungs:
             if self._used <= target:
@@ -46,11 +47,11 @@ class Ladder:
     async def _observe(self) -> None:
         made = observation.waiting(self._session.transcript)
         if made is not None:
-            await self._upkeep.place(made, "no room")
+            await self._upkeep.place(made, PlacementReason.OVERFLOW)
 
     async def _hand_over(self) -> None:
         policy, _, _ = self._settings()
         _, now = self._upkeep.measure()
         due = planner.handover_now(self._session.transcript, policy, now)
         if due is not None and planner.worth(self._session.transcript, policy, now, due.cut):
-            await self._compactor.run("no room", due.cut, ask_model=False)
+            await self._compactor.run(Trigger.OVERFLOW, due.cut, ask_model=False)

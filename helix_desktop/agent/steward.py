@@ -28,10 +28,10 @@ from helix_desktop.context.errors import (
     RequestInvalid,
     RequestTooLarge,
 )
-from helix_desktop.context.event_summary import Trigger
 from helix_desktop.context.message import Request
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.rows import Row, rows_of
 from helix_desktop.context.window import Window
 
@@ -159,12 +159,12 @@ class Steward:
         _, now = self.measure()
         due = planner.handover_due(self._session.transcript, policy, now, self._clock())
         if due is not None:
-            self.compact("85 %", due.cut)
+            self.compact(Trigger.THRESHOLD, due.cut, threshold=policy.handover_at)
 
-    def compact(self, trigger: Trigger, cut: Cut, focus: str = "") -> None:
-        """Start a handover beside whatever runs; one at a time."""
+    def compact(self, trigger: Trigger, cut: Cut, focus: str = "", threshold: float = 0.0) -> None:
+        """Start a handover beside whatever runs, one at a time; at which share of the window, if at one."""
         if not self._compacting:
-            work = self._told(lambda: self._compactor.run(trigger, cut, focus))
+            work = self._told(lambda: self._compactor.run(trigger, cut, focus, threshold=threshold))
             self._compaction = self._scope.start(work, f"compaction {self._session.id}")
 
     @property

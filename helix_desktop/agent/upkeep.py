@@ -12,13 +12,14 @@ from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.event import Event, Recorded
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade, SweepReason
-from helix_desktop.context.event_summary import ObservationsPlaced, Placing
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import ObservationsPlaced
 from helix_desktop.context.fold import Fold
 from helix_desktop.context.index import HEAD, index_over
 from helix_desktop.context.layout import Item
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason
 from helix_desktop.context.sweep import LEAST_STEPS, Sweep
 from helix_desktop.context.window import Frame, Projector, Window, project
 
@@ -73,11 +74,11 @@ class Upkeep:
         if folds:
             await self._fold(folds, policy, frame.info.window)
         if placed or folds:
-            await self._sweep(lambda: sweep.riding(transcript, policy), "fold" if folds else "observations")
+            reason = SweepReason.FOLD if folds else SweepReason.OBSERVATIONS
+            await self._sweep(lambda: sweep.riding(transcript, policy), reason)
         elif due is not None:
-            await self._sweep(
-                lambda: planner.sweep_due(transcript, policy, cold), "cold" if cold else "batch"
-            )
+            reason = SweepReason.COLD if cold else SweepReason.BATCH
+            await self._sweep(lambda: planner.sweep_due(transcript, policy, cold), reason)
 
     async def _place(self, cold: bool, rewriting: bool) -> bool:
         """Put prepared observations in place, if now is the time."""
@@ -91,29 +92,33 @@ class Upkeep:
             return False
         return await self.place(made, reason)
 
-    def _placing(self, policy: Policy, cold: bool, rewriting: bool) -> Placing | None:
+    def _placing(self, policy: Policy, cold: bool, rewriting: bool) -> PlacementReason | None:
         if not policy.observe_at:
             return None
         if policy.observe_place_at <= policy.observe_at:
-            return "at once"
+            return PlacementReason.IMMEDIATE
         if cold:
-            return "cold"
+            return PlacementReason.COLD
         if rewriting:
-            return "rewrite"
+            return PlacementReason.REWRITE
         _, now = self.measure()
-        return "level" if now.used >= policy.observe_place_at * now.window else None
+        reached = now.used >= policy.observe_place_at * now.window
+        return PlacementReason.THRESHOLD if reached else None
 
-    async def place(self, made: int, reason: Placing) -> bool:
+    async def place(self, made: int, reason: PlacementReason) -> bool:
         """Let prepared observations take the place of what they cover, if that makes the window smaller.
 
         Returns whether they did; otherwise nothing is recorded.
         """
 
+        policy, _, _ = self._settings()
+        threshold = policy.observe_place_at if reason is PlacementReason.THRESHOLD else 0.0
+
         def decide() -> list[Event]:
             if observation.waiting(self._session.transcript) != made:
                 return []
             saved = self._saved_by(made)
-            return [ObservationsPlaced(made, reason, saved)] if saved > 0 else []
+            return [ObservationsPlaced(made, reason, saved, threshold)] if saved > 0 else []
 
         return bool(await self._session.record_decided(decide))
 
@@ -121,7 +126,8 @@ class Upkeep:
         """Tokens by which the window becomes smaller when these observations are put in place."""
         policy, frame, _ = self._settings()
         twin = self._session.transcript.fork()
-        twin.apply(Recorded(twin.last_seq + 1, twin.last_at, ObservationsPlaced(made, "level", 0)))
+        placed = ObservationsPlaced(made, PlacementReason.MANUAL, 0)
+        twin.apply(Recorded(twin.last_seq + 1, twin.last_at, placed))
         return self.measure()[0].estimate - project(twin, policy, frame).estimate
 
     @property

@@ -25,26 +25,11 @@ from helix_desktop.app import finding, keeping, repairing
 from helix_desktop.app.crash import close_log, open_log
 from helix_desktop.app.desk import Desk
 from helix_desktop.app.exit_codes import FAILED, TERMINATED
+from helix_desktop.app.timeline_text import REWRITES, timeline_lines
 from helix_desktop.app.voice import Telling, Voice, err, out
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.digest import ellipsize
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
-from helix_desktop.context.event_rewrite import (
-    FoldMade,
-    FormChosen,
-    Pinned,
-    Redone,
-    SweepMade,
-    Undone,
-    Unpinned,
-)
-from helix_desktop.context.event_summary import (
-    HandoverFailed,
-    HandoverMade,
-    ObservationsFailed,
-    ObservationsMade,
-    ObservationsPlaced,
-)
 from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.spending import Budget
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -171,36 +156,6 @@ async def _verify(given: argparse.Namespace, room: Room) -> int:
     return FAILED if damaged else 0
 
 
-_REWRITES = (
-    HandoverMade,
-    HandoverFailed,
-    SweepMade,
-    FoldMade,
-    ObservationsMade,
-    ObservationsPlaced,
-    ObservationsFailed,
-    FormChosen,
-    Pinned,
-    Unpinned,
-    Undone,
-    Redone,
-)
-_TOLD = {
-    "handover-made": "handover: {messages} messages, {before} -> {after} tokens, {model}",
-    "handover-failed": "not handed over: {what}",
-    "sweep-made": "sweep: {saved} tokens saved",
-    "fold-made": "fold: {steps} steps in a note, {saved} tokens saved",
-    "observations-made": "observations: {messages} messages, {tokens} tokens, {model}",
-    "observations-placed": "observations of e{made} in place: {saved} tokens saved",
-    "observations-failed": "not observed: {what}",
-    "form-chosen": "output e{target} kept otherwise: {form}, {tokens} tokens",
-    "pinned": "pinned: e{target}",
-    "unpinned": "unpinned: e{target}",
-    "undone": "undone: e{target}",
-    "redone": "redone: e{target}",
-}
-
-
 def timeline(given: argparse.Namespace) -> int:
     """Everything that was rewritten in a workspace, and undone, session by session."""
 
@@ -208,25 +163,19 @@ def timeline(given: argparse.Namespace) -> int:
         found: list[dict[str, Any]] = []
         for session in await room.store.sessions():
             log = await room.store.events(session.id)
-            events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, _REWRITES)]
-            found.append({"session": session.id, "title": session.title, "events": events})
+            if given.json:
+                events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, REWRITES)]
+                found.append({"session": session.id, "title": session.title, "events": events})
+                continue
+            lines = [revealed_name(line) for line in timeline_lines(log)]
+            out(f"{revealed_name(ellipsize(session.title))}  ({session.id[:8]})")
+            for line in lines or ["No rewrites yet"]:
+                out(f"  {line}")
         if given.json:
             out(json.dumps(found, indent=1))
-        else:
-            for session_events in found:
-                _print_timeline(session_events)
         return 0
 
     return in_room(given, work)
-
-
-def _print_timeline(session: dict[str, Any]) -> None:
-    out(f"{revealed_name(ellipsize(session['title']))}  ({session['session'][:8]})")
-    for recorded in session["events"]:
-        event = recorded["event"]
-        out(f"  e{recorded['seq']}  {revealed_name(_TOLD[event['kind']].format(**event))}")
-    if not session["events"]:
-        out("  nothing was rewritten yet")
 
 
 def in_room(given: argparse.Namespace, work: _Work) -> int:

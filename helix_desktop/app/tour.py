@@ -22,6 +22,7 @@ from helix_desktop.context.event import AssistantSpoke, ToolAnswered
 from helix_desktop.context.event_rewrite import FoldMade
 from helix_desktop.context.event_summary import ObservationsPlaced
 from helix_desktop.context.layout import Item
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
 from helix_desktop.providers.demo_script import read_scripts
@@ -160,9 +161,9 @@ class Tour:
             f"{len(observed)} prepared with {facts} facts, {len(placed)} put in place, {gone:,} tokens saved"
         )
         self._note("observations", bool(placed), text)
-        made = [one for one in known.rewrites.handovers.values() if one.trigger == "85 %"]
+        made = [one for one in known.rewrites.handovers.values() if one.trigger is Trigger.THRESHOLD]
         changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
-        text = f"{len(made)} at 85 % of the window: {changes} tokens"
+        text = f"{len(made)} at the threshold: {changes} tokens"
         self._note("handovers", len(made) >= LEAST_HANDOVERS, text)
 
     async def _judge_bytes(self, room: Room, answers: list[ToolAnswered]) -> None:

@@ -24,6 +24,7 @@ from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, ObservationsPlaced
 from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.spending import Budget, Spending
+from helix_desktop.ui.rewrite_text import trigger_text
 
 _TELL_EVERY = 0.05  # share of some work after which it is told again how far it is
 
@@ -132,7 +133,8 @@ def _tell(event: Event) -> None:
         case ObservationsPlaced(saved=saved):
             err(f"[observations took the place of what they cover, {saved} tokens saved]")
         case HandoverMade() as made:
-            err(f"[handover: {made.messages} messages, {made.before} -> {made.after} tokens]")
+            why = trigger_text(made.trigger, made.threshold)
+            err(f"[handover ({why}): {made.messages} messages, {made.before} -> {made.after} tokens]")
         case SubagentStarted() as started:
             err(f"[subagent {started.title}".rstrip() + f": session {started.session}]")
         case BudgetNeared() as neared:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from helix_desktop.context.fact import Fact
+from helix_desktop.context.rewrite_kind import SweepReason
 
-SweepReason = Literal["batch", "cold", "fold", "observations", "handover", "no room", "by hand"]
 FoldKind = Literal["fold", "condense", "truncate"]
 Form = Literal["full", "preview", "compact"]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from helix_desktop.context.fact import Fact
+from helix_desktop.context.rewrite_kind import PlacementReason, Trigger
 
 SECTIONS = (
     "Project Background",
@@ -16,8 +15,6 @@ SECTIONS = (
     "TODO Items",
     "User Preferences",
 )
-Placing = Literal["at once", "level", "cold", "rewrite", "no room", "by hand"]
-Trigger = Literal["85 %", "by hand", "no room"]
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -59,11 +56,16 @@ class ObservationsMade(Fact, frozen=True, tag="observations-made"):
 
 
 class ObservationsPlaced(Fact, frozen=True, tag="observations-placed"):
-    """Prepared observations took the place of the history they cover."""
+    """Prepared observations took the place of the history they cover.
+
+    `threshold` is the share of the context window at which they did, 0 where none was the reason or none was
+    recorded.
+    """
 
     made: int
-    reason: Placing
+    reason: PlacementReason
     saved: int
+    threshold: float = 0.0
 
 
 class ObservationsFailed(Fact, frozen=True, tag="observations-failed"):
@@ -96,7 +98,8 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
     `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of what
     the model was told, `fallback` says what had to be done other than ask the first model once; `edited`: the
-    person changed its text; `cost` is in US dollars.
+    person changed its text; `cost` is in US dollars. `threshold` is the share of the context window at which
+    it started, 0 where none was the trigger or none was recorded.
     """
 
     upto: int
@@ -121,6 +124,7 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     spent: int = 0
     prompt: str = ""
     cost: float = 0.0
+    threshold: float = 0.0
 
 
 class HandoverFailed(Fact, frozen=True, tag="handover-failed"):

@@ -15,10 +15,10 @@ from helix_desktop.context.event_rewrite import (
     Unpinned,
 )
 from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.context.rewrite_kind import RIDING
 
 Undoable = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | FormChosen
 Rewrite = Undoable | Pinned | Unpinned | Undone | Redone
-_RIDES = frozenset({"handover", "fold", "observations"})  # sweeps that stand and fall with the event before
 T = TypeVar("T")
 
 
@@ -91,7 +91,7 @@ class Rewrites:
     def holds(self, seq: int) -> bool:
         """Whether a rewrite is in force; a sweep recorded with another rewrite holds and falls with it."""
         one = self.made.get(seq)
-        if isinstance(one, SweepMade) and one.reason in _RIDES and seq - 1 in self.undone:
+        if isinstance(one, SweepMade) and one.reason in RIDING and seq - 1 in self.undone:
             return False
         return seq not in self.undone
 

@@ -21,6 +21,7 @@ from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.rewrite_text import trigger_text
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.work import CONTINUE, Screens, Work
 
@@ -175,7 +176,8 @@ def chat_key(transcript: Transcript, seq: int) -> str:
 def markdown_of(handover: HandoverMade) -> str:
     """A handover as a Markdown document."""
     made = f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
-    return f"# Handover\n\n{made}\n\n{render(handover, ())}\n"
+    why = trigger_text(handover.trigger, handover.threshold)
+    return f"# Handover\n\n{made}, {why}\n\n{render(handover, ())}\n"
 
 
 def _last_words(transcript: Transcript) -> str:

@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event_rewrite import FormChosen, SweepMade
+from helix_desktop.context.rewrite_kind import RIDING
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.ui.chat.dividers import RIDING
 from helix_desktop.ui.handover.by_hand import HandoverByHand
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.intents import Intents

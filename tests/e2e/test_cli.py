@@ -243,9 +243,8 @@ async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
     assert made
     assert all(one["after"] < one["before"] for one in made)
     text = (await cli("timeline", "--workspace", "ws")).out.decode()
-    assert (
-        f"handover: {made[0]['messages']} messages, {made[0]['before']} -> {made[0]['after']} tokens" in text
-    )
+    figures = f"{made[0]['messages']} messages, {made[0]['before']} -> {made[0]['after']} tokens"
+    assert f"handover (automatic at 85 %): {figures}" in text
     listed = (await cli("cache", "list", "--workspace", "ws", "--json")).json
     assert {one["digest"] for one in listed if one["kind"] == "index"} == {one["index"] for one in made}
 

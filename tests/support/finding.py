@@ -21,6 +21,7 @@ from helix_desktop.context.content import (
 from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.event import Recorded
 from helix_desktop.context.event_summary import Bullet, HandoverMade, Section
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.store_making import START, WORKSPACE, TickingClock, answered
 
@@ -97,9 +98,8 @@ def handover(seq: int, *said: str, ledger: str = "") -> Recorded:
     """A handover that says these sentences."""
     bullets = tuple(Bullet(words, ()) for words in said)
     index = digest_of(b"index")
-    fact = HandoverMade(
-        seq - 1, 0, (Section("Current Issues", bullets),), ledger, index, 1, 9, 100, 50, 3, "m", "85 %"
-    )
+    sections = (Section("Current Issues", bullets),)
+    fact = HandoverMade(seq - 1, 0, sections, ledger, index, 1, 9, 100, 50, 3, "m", Trigger.THRESHOLD)
     return Recorded(seq, START + seq, fact)
 
 

@@ -30,7 +30,7 @@ from helix_desktop.context.event import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.context.event_rewrite import Form, Redone, SweepMade, SweepReason, Undone
+from helix_desktop.context.event_rewrite import Form, Redone, SweepMade, Undone
 from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.extract import extract
 from helix_desktop.context.handover import covered_by, fresh_in, render
@@ -40,6 +40,7 @@ from helix_desktop.context.intake import preview
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.message import Ended, ModelInfo, Request, ToolCall, ToolSpec, Usage
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.rewrite_kind import SweepReason, Trigger
 from helix_desktop.context.shorten import shorten
 from helix_desktop.context.sweep import Sweep
 from helix_desktop.context.transcript import Transcript
@@ -308,7 +309,7 @@ class Maker:
             return None
         made = self.handover_at(cut)
         self.record(made)
-        self.sweep(sweeps.riding(self.transcript, self.policy), "handover")
+        self.sweep(sweeps.riding(self.transcript, self.policy), SweepReason.HANDOVER)
         return made
 
     def handover_at(self, cut: Cut) -> HandoverMade:
@@ -330,7 +331,7 @@ class Maker:
             after=0,
             messages=len(covered),
             model="none",
-            trigger="by hand",
+            trigger=Trigger.MANUAL,
             former=held[0] if held else 0,
         )
         return msgspec.structs.replace(made, tokens=tokens(render(made, ())))

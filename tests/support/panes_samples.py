@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason, Trigger
 from helix_desktop.ui.cache_browser.rows import (
     CacheFilter,
     CacheFound,
@@ -208,7 +209,8 @@ def handover(number: int, seq: int, undone: bool = False, **changes: object) -> 
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "before": 21_300,
         "after": 8_400,
-        "messages": 46, "trigger": "85 %", "sections": _SECTIONS, "ledger": _LEDGER,
+        "messages": 46, "trigger": Trigger.THRESHOLD, "threshold": 0.85,
+        "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
         "duration_ms": 1_240, "undone": undone,
     }  # fmt: skip
@@ -221,12 +223,13 @@ def timeline() -> TimelineState:
     at = NOW_MS - 9 * 60_000
     cards: tuple[Card, ...] = (
         handover(3, 492),
-        SweepCard(470, at, 14, 9_800, "batch", hashes),
+        SweepCard(470, at, 14, 9_800, SweepReason.BATCH, hashes),
         MarkCard(455, at - 3_000_000, "undo", 440, "Handover 2"),
-        handover(2, 440, True, model="", demo=False, trigger="by hand", fallback="No model in reach."),
+        handover(2, 440, True, model="", demo=False, trigger=Trigger.MANUAL, threshold=0.0,
+                 fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, "The handover was not made; nothing changed.",
                     "The summary would not have freed a tenth of the window."),
-        SweepCard(380, at - 5_000_000, 6, 4_100, "no room", hashes[:6], True),
+        SweepCard(380, at - 5_000_000, 6, 4_100, SweepReason.OVERFLOW, hashes[:6], True),
         handover(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 2_300),
     )  # fmt: skip
@@ -276,11 +279,11 @@ def long_timeline() -> TimelineState:
     cards: tuple[Card, ...] = (
         observations(3, 498),
         fold(4, 497),
-        SweepCard(496, at, 3, 4_400, "fold", ("ab" * 32, "cd" * 32), steps=2),
+        SweepCard(496, at, 3, 4_400, SweepReason.FOLD, ("ab" * 32, "cd" * 32), steps=2),
         PersonCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · it stays in the window", 37),
         PersonCard(494, at, "form", "You let the agent see run_command pytest -q whole · 12.4k tokens", 31),
         *short.cards[:2],
-        PlacedCard(468, at, "Observations 2", 22_900, "level"),
+        PlacedCard(468, at, "Observations 2", 22_900, PlacementReason.THRESHOLD),
         observations(2, 466, placed=468, reflection=True, before=4_100, after=1_900),
         fold(3, 464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
         fold(2, 462, undone=True, steps=11),

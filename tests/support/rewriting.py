@@ -14,6 +14,7 @@ from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason
 from tests.support.maker import Maker, at_once, shown_as, tokens
 
 IDLE_S = 3_600  # long enough for every provider to have forgotten
@@ -98,17 +99,18 @@ def place(maker: Maker) -> None:
     """The person puts what is prepared in place."""
     made = observation.waiting(maker.transcript)
     if made is not None:
-        at_once(maker.upkeep.place(made, "by hand"))
+        at_once(maker.upkeep.place(made, PlacementReason.MANUAL))
 
 
 def sweep_all(maker: Maker, newest: int) -> None:
     """Turn all but the newest steps into markers."""
-    maker.sweep(planner.sweep_all(maker.transcript, maker.policy, newest), "by hand" if newest else "no room")
+    reason = SweepReason.MANUAL if newest else SweepReason.OVERFLOW
+    maker.sweep(planner.sweep_all(maker.transcript, maker.policy, newest), reason)
 
 
 def sweep_images(maker: Maker, newest: bool) -> None:
     """Let text and hash stand for the images the person sent."""
-    maker.sweep(planner.sweep_images(maker.transcript, newest), "no room")
+    maker.sweep(planner.sweep_images(maker.transcript, newest), SweepReason.OVERFLOW)
 
 
 def outputs(maker: Maker) -> list[Item]:

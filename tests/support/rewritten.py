@@ -32,6 +32,7 @@ from helix_desktop.context.index import index_over
 from helix_desktop.context.layout import Block, Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.message import ToolCall
+from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason
 from helix_desktop.context.shorten import shorten
 from tests.support.histories import WORK, Draw, Maker, histories, tokens
 
@@ -88,7 +89,7 @@ def observe(maker: Maker, stretch: Stretch, replaces: tuple[int, ...] = ()) -> i
 
 def place(maker: Maker, made: int) -> int:
     """Put prepared observations in place; the seq of that."""
-    maker.record(ObservationsPlaced(made, "level", 340))
+    maker.record(ObservationsPlaced(made, PlacementReason.THRESHOLD, 340))
     return maker.transcript.last_seq
 
 
@@ -165,7 +166,7 @@ class _Rewriter:
 
     def sweep(self) -> None:
         """All old content becomes markers."""
-        self.maker.sweep(planner.sweep_all(self.maker.transcript, self.maker.policy), "by hand")
+        self.maker.sweep(planner.sweep_all(self.maker.transcript, self.maker.policy), SweepReason.MANUAL)
 
     def hand_over(self) -> None:
         """A handover."""

@@ -6,6 +6,7 @@ from helix_desktop.context.content import Content, ContentKind, SessionSummary
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.event import Recorded, ToolAnswered, UserSpoke
 from helix_desktop.context.event_summary import HandoverMade, Section
+from helix_desktop.context.rewrite_kind import Trigger
 
 WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
 OTHER_WORKSPACE = "00000000-0000-4000-8000-000000000001"
@@ -44,9 +45,8 @@ def answered(seq: int, data: bytes, recalled: str = "") -> Recorded:
 
 def handed_over(seq: int, index: bytes) -> Recorded:
     """A handover whose index entry is `index`."""
-    fact = HandoverMade(
-        seq - 1, 0, (Section("Current Issues"),), "ledger", digest_of(index), 1, 9, 100, 50, 3, "m", "85 %"
-    )
+    sections, digest = (Section("Current Issues"),), digest_of(index)
+    fact = HandoverMade(seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", Trigger.THRESHOLD)
     return Recorded(seq, START + seq, fact)
 
 

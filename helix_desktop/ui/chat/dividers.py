@@ -14,14 +14,12 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.event_rewrite import FoldMade, Form, FormChosen, Pinned, SweepMade, Unpinned
 from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.context.rewrite_kind import RIDING
 from helix_desktop.context.spending import dollars
 from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import DividerKind, DividerRow
 from helix_desktop.ui.figures import tokens_text
-
-RIDING = frozenset({"handover", "fold", "observations"})
-"""Reasons of sweeps that stand and fall with the rewrite recorded before them."""
 
 _FORMS: dict[Form, str] = {"full": "whole", "preview": "as a preview", "compact": "in compact form"}
 MODE_TEXTS: dict[Mode, str] = {

@@ -9,6 +9,7 @@ from helix_desktop.ui.chat.dividers import swept_words
 from helix_desktop.ui.elements import Card, Line, Words
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.pill import Pill
+from helix_desktop.ui.rewrite_text import placement_text, sweep_reason_text
 from helix_desktop.ui.timeline.flow import FlowBox
 from helix_desktop.ui.timeline.rows import (
     FailureCard,
@@ -23,19 +24,6 @@ from helix_desktop.ui.times import when_text
 from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, retint
 
 _SHOWN_DIGESTS = 24
-_REASONS = {
-    "batch": "",
-    "cold": "the provider's cache was cold",
-    "fold": "with the fold",
-    "observations": "with the observations",
-    "handover": "with the handover",
-}
-_PLACINGS = {
-    "at once": "as soon as they were ready",
-    "level": "the window reached its level",
-    "cold": "the provider's cache was cold",
-    "rewrite": "with another rewrite",
-}
 
 
 class Wishes(QObject):
@@ -121,9 +109,8 @@ class SweepView(Card):
         self._hashes: FlowBox | None = None
         became = swept_words(card.outputs, card.steps, card.pictured)
         said = f"Sweep · {became} · {tokens_text(-card.saved)} tokens"
-        said += (
-            f" · {_REASONS.get(card.reason, card.reason)}" if _REASONS.get(card.reason, card.reason) else ""
-        )
+        if reason := sweep_reason_text(card.reason):
+            said += f" · {reason}"
         self.setAccessibleName(said)
         row = rewrite_line(*_said("layers", said, card.undone), card, wishes, now_ms)
         self.unfold_button = IconButton("chevron-down", "Show the hashes", px=15, edge=28)
@@ -178,7 +165,7 @@ class PlacedView(Card):
     def __init__(self, card: PlacedCard, wishes: Wishes, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
         said = f"{title_of(card)} · {tokens_text(-card.saved)} tokens"
-        said += f" · {_PLACINGS.get(card.reason, card.reason)}"
+        said += f" · {placement_text(card.reason, card.threshold)}"
         self.setAccessibleName(said)
         self.body.addLayout(rewrite_line(*_said("eye", said, card.undone), card, wishes, now_ms))
 

@@ -101,9 +101,10 @@ class _Cards:
     def _narrow(self, recorded: Recorded) -> Card | None:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
-            case ObservationsPlaced(made=made, saved=saved, reason=reason):
+            case ObservationsPlaced(made=made) as placed:
                 name = title_of(self._cards[made]) if made in self._cards else "Observations"
-                return PlacedCard(seq, at, name, saved, reason, self._undone(seq))
+                undone = self._undone(seq)
+                return PlacedCard(seq, at, name, placed.saved, placed.reason, undone, placed.threshold)
             case SweepMade() as sweep:
                 return self._sweep(recorded, sweep)
             case Undone(target=target) if target in self._cards:
@@ -212,6 +213,7 @@ def _handover(recorded: Recorded, made: HandoverMade, number: int, undone: bool)
         calls=made.calls,
         prompt=made.prompt,
         edited=made.edited,
+        threshold=made.threshold,
     )
 
 

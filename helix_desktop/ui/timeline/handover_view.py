@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 from helix_desktop.ui.elements import Card, Line, Role
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.pill import Pill
+from helix_desktop.ui.rewrite_text import trigger_text
 from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, model_pill, moment, undo_button
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
@@ -117,7 +118,7 @@ class HandoverView(Card):
             Pill(change, "neutral" if card.undone else "accent", "gauge"),
             Pill("1 message" if card.messages == 1 else f"{card.messages} messages", glyph="message-square"),
             model_pill(model_text(card), card.calls, card.fallback, card.prompt),
-            Pill(f"at {card.trigger}" if card.trigger[:1].isdigit() else card.trigger, glyph="zap"),
+            Pill(trigger_text(card.trigger, card.threshold), glyph="zap"),
             Pill(duration_text(card.duration_ms), glyph="clock"),
         ]
         if card.edited:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.event_rewrite import FoldKind
+from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason, Trigger
 
 Phase: TypeAlias = Literal["Read", "Summarise", "Check", "Write"]
 PHASES: tuple[Phase, ...] = ("Read", "Summarise", "Check", "Write")
@@ -32,7 +33,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class HandoverCard:
-    """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry."""
+    """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
+
+    `threshold` is the share of the context window at which it started, 0 where that is not known.
+    """
 
     seq: int
     at_ms: int
@@ -40,7 +44,7 @@ class HandoverCard:
     before: int
     after: int
     messages: int
-    trigger: str
+    trigger: Trigger
     sections: tuple[Section, ...]
     ledger: str = ""
     index: str = ""
@@ -55,6 +59,7 @@ class HandoverCard:
     calls: int = 1  # of models, that it took
     prompt: str = ""  # the version of what they were told
     edited: bool = False  # the person changed its text
+    threshold: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class SweepCard:
     at_ms: int
     outputs: int
     saved: int
-    reason: str = ""
+    reason: SweepReason = SweepReason.BATCH
     digests: tuple[str, ...] = ()
     undone: bool = False
     steps: int = 0
@@ -137,14 +142,18 @@ class ObservationsCard:
 
 @dataclass(frozen=True, slots=True)
 class PlacedCard:
-    """Prepared observations that took the place of what they cover; `name` is their card's title."""
+    """Prepared observations that took the place of what they cover; `name` is their card's title.
+
+    `threshold` is the share of the context window that had been reached, 0 where that is not known.
+    """
 
     seq: int
     at_ms: int
     name: str
     saved: int
-    reason: str
+    reason: PlacementReason
     undone: bool = False
+    threshold: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from helix_desktop.context.event_summary import (
     ObservationsPlaced,
 )
 from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.tool import ApprovalAsk, Reply, Rule
 from helix_desktop.providers.demo import DemoModel
 from helix_desktop.providers.demo_script import read_scripts
@@ -102,6 +103,6 @@ async def test_with_the_samples_own_numbers_every_mechanism_is_seen(tmp_path: Pa
     assert count[SweepMade] >= 2
     assert count[FoldMade] >= 2
     assert count[ObservationsPlaced] >= 1
-    assert [event.trigger for event in log if isinstance(event, HandoverMade)][:1] == ["85 %"]
+    assert [event.trigger for event in log if isinstance(event, HandoverMade)][:1] == [Trigger.THRESHOLD]
     assert not count[HandoverFailed] + count[ObservationsFailed]
     assert saw_what_it_said(log)

@@ -14,6 +14,7 @@ from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrite_kind import Trigger
 from tests.support.chat_server import Call, Reply, Stream, Text, Wait, say
 from tests.support.loop_rig import HANDOVERS_ONLY, SUMMARY_TITLE, WINDOW, asks_for_summary, loop_rig
 
@@ -169,7 +170,7 @@ async def test_handovers_come_at_85_percent_and_free_room(tmp_path: Path) -> Non
         for one in handovers:
             made = one.event
             assert isinstance(made, HandoverMade)
-            assert made.trigger == "85 %"
+            assert made.trigger is Trigger.THRESHOLD
             assert not made.fallback
             # What the server reports meanwhile calibrates the count by some tenths of a percent.
             assert made.before >= 0.84 * WINDOW

@@ -17,6 +17,7 @@ from helix_desktop.agent.update import Arriving, Update
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.event_summary import HandoverMade
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.providers.dialects import model_behind
 from helix_desktop.providers.http import Http
 from helix_desktop.providers.listing import list_models
@@ -124,7 +125,7 @@ async def test_a_window_smaller_than_we_believe(model_file: Path, tmp_path: Path
             assert max(one.usage.input for one in rig.events(AssistantSpoke)) < TIGHT
             made = [*rig.events(SweepMade), *rig.events(HandoverMade)]
             assert made
-            assert {one.trigger for one in made if isinstance(one, HandoverMade)} <= {"no room"}
+            assert {one.trigger for one in made if isinstance(one, HandoverMade)} <= {Trigger.OVERFLOW}
         log = (tmp_path / "llama.log").read_text(encoding="utf-8", errors="replace")
         assert "exceeds the available context size" in log
 

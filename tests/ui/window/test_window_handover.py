@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.event_summary import SECTIONS, HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.context.rewrite_kind import PlacementReason, Trigger
 from helix_desktop.ui.chat.rows import DividerRow
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.chat_server import Call, ChatServer, Refusal, Reply, Stream, Text, Wait, error, say
@@ -90,7 +91,7 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         press(dialog, "Hand over")
         await _closed(rig)
         (made,) = rig.facts(HandoverMade)
-        assert (made.trigger, made.edited, made.focus) == ("by hand", True, "the fourth file")
+        assert (made.trigger, made.edited, made.focus) == (Trigger.MANUAL, True, "the fourth file")
         assert made.sections[0].bullets[0].text == "My own words."
         assert rig.talk.measure()[0].estimate < before.estimate
         await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
@@ -191,7 +192,7 @@ async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplicati
         await until(lambda: rig.facts(ObservationsPlaced), "the observations in place")
         (made,) = rig.facts(ObservationsMade)
         assert [one.priority for one in made.observations] == [1, 3]
-        assert rig.facts(ObservationsPlaced)[0].reason == "by hand"
+        assert rig.facts(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
         assert rig.talk.measure()[0].estimate < before.estimate
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.quiet)
         rig.chat.view.action_triggered.emit(divider.key, "view")

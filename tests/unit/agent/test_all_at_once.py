@@ -34,7 +34,7 @@ POLICY = msgspec.structs.replace(
 )
 ALL_OF_IT = {
     "HandoverMade", "HandoverFailed", "ObservationsMade", "ObservationsPlaced", "ObservationsFailed",
-    "FoldMade", "SweepMade", "Undone", "Redone", "Pinned", "MessageQueued", "by hand", "85 %", "edited",
+    "FoldMade", "SweepMade", "Undone", "Redone", "Pinned", "MessageQueued", "manual", "threshold", "edited",
 }  # fmt: skip
 Action = Callable[[], Awaitable[None]]
 

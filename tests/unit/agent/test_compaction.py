@@ -18,6 +18,7 @@ from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrite_kind import SweepReason, Trigger
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -81,7 +82,8 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     gate.set()
     await rig.idle()
     (made, *_) = rig.events(HandoverMade)
-    assert (made.trigger, made.model, made.fallback) == ("85 %", "test/scripted", "")
+    assert (made.trigger, made.threshold) == (Trigger.THRESHOLD, NO_SWEEP.handover_at)
+    assert (made.model, made.fallback) == ("test/scripted", "")
     assert made.after < made.before * 0.9
     after = next(request for request in model.requests if TITLE in texts(request))
     former = model.requests[model.requests.index(after) - 1]
@@ -162,7 +164,7 @@ async def test_by_hand_with_focus() -> None:
     rig.talk.compact("the login")
     await rig.talk.settle()
     (made,) = rig.events(HandoverMade)
-    assert (made.trigger, made.focus) == ("by hand", "the login")
+    assert (made.trigger, made.focus) == (Trigger.MANUAL, "the login")
     assert "the login" in rig.model.summary_requests[0].messages[1].text
     after, _ = rig.talk.measure()
     (seq,) = rig.talk.session.transcript.rewrites.handovers
@@ -255,13 +257,13 @@ async def test_a_handover_by_hand_closes_the_breaker() -> None:
     rig.model.summary = lambda _: said(SUMMARY)
     talk.compact()
     await talk.settle()
-    assert [one.trigger for one in rig.events(HandoverMade)] == ["by hand"]
+    assert [one.trigger for one in rig.events(HandoverMade)] == [Trigger.MANUAL]
     assert not planner.breaker_open(talk.session.transcript)
     rig.clock.pass_s(60)
     rig.model.script = thinking_aloud(9)
     await talk.run("Think again.")
     await rig.idle()
-    assert [one.trigger for one in rig.events(HandoverMade)] == ["by hand", "85 %"]
+    assert [one.trigger for one in rig.events(HandoverMade)] == [Trigger.MANUAL, Trigger.THRESHOLD]
     await rig.sound()
 
 
@@ -377,7 +379,7 @@ async def test_what_does_not_fit_is_swept() -> None:
     rig = Rig(ScriptedModel(working(6, 1_800)), BY_HAND)
     talk = await rig.begin()
     assert (await talk.run("Work.")).how == "done"
-    assert [one.reason for one in rig.events(SweepMade)][:1] == ["no room"]
+    assert [one.reason for one in rig.events(SweepMade)][:1] == [SweepReason.OVERFLOW]
     assert rig.events(HandoverMade) == []
     await rig.sound()
 
@@ -389,7 +391,7 @@ async def test_what_cannot_be_swept_is_handed_over() -> None:
     assert (await talk.run("Think.")).how == "done"
     made = rig.events(HandoverMade)
     assert made
-    assert {(one.trigger, one.model) for one in made} == {("no room", NO_MODEL)}
+    assert {(one.trigger, one.model) for one in made} == {(Trigger.OVERFLOW, NO_MODEL)}
     assert rig.model.summary_requests == []
     await rig.sound()
 

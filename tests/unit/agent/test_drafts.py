@@ -16,6 +16,7 @@ from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverFailed
 from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Request
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrite_kind import Trigger
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, said, thinking_aloud
 
@@ -63,7 +64,7 @@ async def test_a_draft_taken_as_it_is() -> None:
     draft = await rig.talk.draft_handover("the login")
     await rig.talk.commit_handover(draft)
     (made,) = rig.events(HandoverMade)
-    assert (made.trigger, made.focus, made.edited) == ("by hand", "the login", False)
+    assert (made.trigger, made.focus, made.edited) == (Trigger.MANUAL, "the login", False)
     assert made.sections == draft.sections
     assert (made.before, made.after) == (draft.before, draft.after)
     assert rig.talk.measure()[1].used == draft.after
@@ -237,7 +238,7 @@ async def test_no_room_beats_a_draft() -> None:
     assert isinstance(draft, CompactionRefused)
     assert "changed meanwhile" in draft.why
     assert ended == TurnEnded("done")
-    assert {one.trigger for one in rig.events(HandoverMade)} == {"no room"}
+    assert {one.trigger for one in rig.events(HandoverMade)} == {Trigger.OVERFLOW}
     await rig.sound()
 
 

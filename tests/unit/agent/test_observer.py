@@ -17,6 +17,7 @@ from helix_desktop.context.event_summary import (
 )
 from helix_desktop.context.message import Request
 from helix_desktop.context.observation import TITLE
+from helix_desktop.context.rewrite_kind import PlacementReason
 from tests.support.agent_rig import Rig
 from tests.support.observing_rig import AT_ONCE, LATE, go_on, shown, talked
 from tests.support.scripted_model import OBSERVATIONS, Play, Script, called, said
@@ -39,7 +40,10 @@ async def test_prepared_inert_and_put_in_place() -> None:
     assert rig.events(ObservationsPlaced) == []
     await go_on(rig, 2)
     (placed,) = rig.events(ObservationsPlaced)
-    assert placed.reason == "level"
+    assert (placed.reason, placed.threshold) == (
+        PlacementReason.THRESHOLD,
+        0.38,
+    )
     assert placed.saved > 1_000
     assert rig.talk.measure()[0].estimate < 4 * 627
     text = shown(rig)
@@ -69,7 +73,7 @@ async def test_placing_at_once() -> None:
     rig = await talked(4, AT_ONCE)
     assert TITLE not in shown(rig)
     await go_on(rig, 1)
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["at once"]
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.IMMEDIATE]
 
 
 async def test_placing_when_the_provider_has_forgotten() -> None:
@@ -79,7 +83,7 @@ async def test_placing_when_the_provider_has_forgotten() -> None:
     assert rig.events(ObservationsPlaced) == []
     rig.clock.pass_s(LATE.cache_ttl_s + 1)
     await go_on(rig, 1)
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["cold"]
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.COLD]
 
 
 async def test_placing_with_another_rewrite() -> None:
@@ -113,7 +117,7 @@ async def test_no_room_puts_them_in_place() -> None:
     rig.model.script = lambda _: plays.pop(0)
     assert (await rig.talk.run("And now?")).how == "done"
     await rig.idle()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["no room"]
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.OVERFLOW]
     assert rig.events(HandoverMade) == []
     await rig.sound()
 
@@ -211,7 +215,7 @@ async def test_no_growth() -> None:
     rig.model.observing = lambda _: said(OBSERVATIONS)
     rig.talk.observe()
     await rig.talk.settle()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert rig.talk.session.transcript.observation_failures == 0
     await rig.sound()
 
@@ -238,7 +242,7 @@ async def test_by_hand() -> None:
     rig.talk.observe()
     await rig.talk.settle()
     (made,) = rig.events(ObservationsMade)
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert TITLE in shown(rig)
     told = rig.told(ObservationMoved)
     assert [one.phase for one in told][:1] == ["read"]
@@ -256,7 +260,7 @@ async def test_by_hand_what_waits_is_put_in_place() -> None:
     rig = await talked(4, LATE)
     rig.talk.observe()
     await rig.talk.settle()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert len(rig.model.observing_requests) == 1
 
 

@@ -17,6 +17,7 @@ from helix_desktop.context.event_rewrite import FoldMade, FormChosen, Pinned
 from helix_desktop.context.event_summary import ObservationsFailed, ObservationsMade, ObservationsPlaced
 from helix_desktop.context.message import Request, TextArrived
 from helix_desktop.context.observation import TITLE
+from helix_desktop.context.rewrite_kind import PlacementReason
 from helix_desktop.store.leveldb import LevelStore
 from tests.support.agent_rig import Rig
 from tests.support.observing_rig import AT_ONCE, LATE, PLAIN, go_on, shown, talked, working
@@ -79,7 +80,7 @@ async def test_turned_off_meanwhile() -> None:
     assert rig.events(ObservationsPlaced) == []
     rig.talk.observe()
     await rig.talk.settle()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == ["by hand"]
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
 
 
 async def test_nothing_is_blocked_while_they_are_written() -> None:

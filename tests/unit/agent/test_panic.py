@@ -11,6 +11,7 @@ from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.rewrite_kind import SweepReason, Trigger
 from tests.support.agent_rig import Rig
 from tests.support.pictures import png
 from tests.support.scripted_model import Play, ScriptedModel, WordCounter, called, in_turn, said
@@ -51,7 +52,7 @@ async def test_the_first_rung_is_enough() -> None:
     await rig.begin()
     ended = await rig.talk.run("Work.")
     assert ended.how == "done"
-    assert [one.reason for one in rig.events(SweepMade)] == ["no room"]
+    assert [one.reason for one in rig.events(SweepMade)] == [SweepReason.OVERFLOW]
     assert rig.events(HandoverMade) == []
     assert all(used <= INFO.window for used in await sizes(rig))
     await reachable(rig)
@@ -98,7 +99,7 @@ async def test_images_become_text_and_hash() -> None:
 
     (sweep,) = rig.events(SweepMade)
     first, second = rig.model.requests
-    assert sweep.reason == "no room"
+    assert sweep.reason is SweepReason.OVERFLOW
     assert [list(request.pictures.values()) for request in (first, second)] == [shots[:2], shots[2:]]
     older = second.messages[1]
     assert all(one.image and one.image.marker in older.text for one in attached[:2])
@@ -136,7 +137,7 @@ async def test_words_alone_are_too_many() -> None:
         assert ended.how == "done"
     made = rig.events(HandoverMade)
     assert made
-    assert {one.trigger for one in made} == {"no room"}
+    assert {one.trigger for one in made} == {Trigger.OVERFLOW}
     assert rig.model.summary_requests == []
     await rig.sound()
     await rig.room.close()

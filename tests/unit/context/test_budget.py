@@ -14,6 +14,7 @@ from helix_desktop.context.event import TurnEnded
 from helix_desktop.context.event_summary import HandoverFailed
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrite_kind import SweepReason
 from tests.support.histories import MODEL, Maker, histories, played
 
 BALANCED = PROFILES["balanced"]
@@ -56,7 +57,7 @@ def test_a_rewrite_makes_it_an_estimate_again() -> None:
     maker = played(5)
     maker.step("Reading.", 1, ratio=1.3)
     maker.answer_all("x")
-    maker.sweep(planner.sweep_all(maker.transcript, maker.policy), "by hand")
+    maker.sweep(planner.sweep_all(maker.transcript, maker.policy), SweepReason.MANUAL)
     now = measured(maker)
     assert not now.reported
     assert now.used == round(maker.window().estimate * now.ratio)

@@ -19,6 +19,7 @@ from helix_desktop.context.layout import Item
 from helix_desktop.context.ledger import Ledger, ledger_of
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.record import record_of
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.summary import OPENING, cut_down, handover_brief, merged, parts, whole
 from tests.support.histories import NASTY, Maker, histories, played
 
@@ -39,7 +40,7 @@ EVERYTHING = frozenset(range(1, 501))
 
 def made(sections: tuple[Section, ...], ledger: str = "", index: str = "") -> HandoverMade:
     """A handover with these sections."""
-    return HandoverMade(9, 0, sections, ledger, index, 3, 10, 100, 50, 8, "m", "by hand")
+    return HandoverMade(9, 0, sections, ledger, index, 3, 10, 100, 50, 8, "m", Trigger.MANUAL)
 
 
 @given(SIX)

@@ -28,6 +28,7 @@ from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.layout import Item
 from helix_desktop.context.message import Request
+from helix_desktop.context.rewrite_kind import SweepReason
 from helix_desktop.context.rows import rows_of
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.validity import problems, repair
@@ -47,7 +48,7 @@ REWRITES = (
     Undone,
     Redone,
 )
-BY_THE_PROGRAM = ("batch", "cold", "fold", "observations", "handover")
+BY_THE_PROGRAM = set(SweepReason) - {SweepReason.OVERFLOW, SweepReason.MANUAL}
 
 
 def raw(request: Request) -> list[bytes]:

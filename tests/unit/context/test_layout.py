@@ -11,10 +11,11 @@ from helix_desktop.context.event import ToolAnswered, UserSpoke
 from helix_desktop.context.event_rewrite import FoldMade
 from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.context.layout import Block, Cover, Item, PinnedCopy, in_force
+from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.transcript import Transcript
 from tests.support.histories import Maker, histories
 
-_HANDOVER = HandoverMade(0, 0, (), "", "", 0, 0, 0, 0, 0, "none", "by hand")
+_HANDOVER = HandoverMade(0, 0, (), "", "", 0, 0, 0, 0, 0, "none", Trigger.MANUAL)
 _OBSERVED = ObservationsMade(0, 0, (), (), "", "", 0, 0, 0, 0, "none")
 _FOLDED = FoldMade(0, 0, "", 0, "", 0, 0, 0)
 _EVENTS: tuple[HandoverMade | ObservationsMade | FoldMade, ...] = (_HANDOVER, _OBSERVED, _FOLDED, _FOLDED)

@@ -11,8 +11,10 @@ import pytest
 
 from helix_desktop.context.event import ApprovalGiven, Event, Recorded, digests_in
 from helix_desktop.context.event_rewrite import Undone
+from helix_desktop.context.event_summary import ObservationsPlaced
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrite_kind import PlacementReason, RewriteKind, SweepReason, Trigger
 from helix_desktop.context.spending import Budget
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Frame, project
@@ -25,6 +27,13 @@ FILES: dict[str, list[dict[str, Any]]] = {
 }
 RECALLED = "[Recalled from the cache: read_file notes.md, lines 3-9]\nline three\nline four"
 GOLDEN = [row for rows in FILES.values() for row in rows]
+KINDS = {
+    ("trigger", "85 %"): "threshold",
+    ("trigger", "by hand"): "manual",
+    ("reason", "by hand"): "manual",
+    ("reason", "no room"): "overflow",
+}
+"""What the files of the first versions hold as texts, and the kinds these are now."""
 
 
 def read(row: dict[str, Any]) -> Recorded:
@@ -32,10 +41,15 @@ def read(row: dict[str, Any]) -> Recorded:
     return msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=Recorded)
 
 
+def kind_of(name: str, value: object) -> object:
+    """What a stored field is read as: itself, or the kind for a text of the first versions."""
+    return KINDS.get((name, value), value) if isinstance(value, str) else value
+
+
 def holds(now: object, then: object) -> bool:
-    """Whether everything that was written then is still said now, at any depth."""
+    """Whether everything that was written then is still said now, at any depth; of former texts the kind."""
     if isinstance(now, dict) and isinstance(then, dict):
-        return all(name in now and holds(now[name], value) for name, value in then.items())
+        return all(name in now and holds(now[name], kind_of(name, value)) for name, value in then.items())
     if isinstance(now, list) and isinstance(then, list):
         return len(now) == len(then) and all(map(holds, now, then))
     return now == then
@@ -161,6 +175,53 @@ def test_subagents_steering_and_what_was_spent_come_back() -> None:
     assert transcript.spent.cost == pytest.approx(0.0035 + 0.0005 + 0.001 + 0.02 + 0.03 + 0.04 + 0.05)
     named = {digest for one in log for digest in digests_in(one.event)}
     assert named == {"a" * 64, "b" * 64, "c" * 64}
+
+
+@pytest.mark.parametrize(
+    ("tag", "field", "text", "kind"),
+    [
+        ("handover-made", "trigger", "85 %", Trigger.THRESHOLD),
+        ("handover-made", "trigger", "by hand", Trigger.MANUAL),
+        ("handover-made", "trigger", "no room", Trigger.OVERFLOW),
+        ("observations-placed", "reason", "at once", PlacementReason.IMMEDIATE),
+        ("observations-placed", "reason", "level", PlacementReason.THRESHOLD),
+        ("observations-placed", "reason", "cold", PlacementReason.COLD),
+        ("observations-placed", "reason", "rewrite", PlacementReason.REWRITE),
+        ("observations-placed", "reason", "no room", PlacementReason.OVERFLOW),
+        ("observations-placed", "reason", "by hand", PlacementReason.MANUAL),
+        *(
+            ("sweep-made", "reason", name, SweepReason(name))
+            for name in ("batch", "cold", "fold", "observations", "handover")
+        ),
+        ("sweep-made", "reason", "no room", SweepReason.OVERFLOW),
+        ("sweep-made", "reason", "by hand", SweepReason.MANUAL),
+    ],
+)
+def test_a_former_text_is_read_as_its_kind(tag: str, field: str, text: str, kind: RewriteKind) -> None:
+    """Every text that a released version stored; which threshold it was is not known of it."""
+    row = next(row for row in GOLDEN if row["event"]["kind"] == tag and "threshold" not in row["event"])
+    recorded = read({**row, "event": {**row["event"], field: text}})
+    assert getattr(recorded.event, field) is kind
+    assert json.loads(msgspec.json.encode(recorded))["event"][field] == kind.value
+    assert getattr(recorded.event, "threshold", 0.0) == 0.0
+
+
+def test_a_text_that_was_never_stored_is_refused() -> None:
+    """A damaged event is not taken for another one."""
+    row = next(row for row in GOLDEN if row["event"]["kind"] == "sweep-made")
+    with pytest.raises(msgspec.ValidationError):
+        read({**row, "event": {**row["event"], "reason": "85 %"}})
+
+
+def test_kinds_come_back_with_the_threshold_that_was_reached() -> None:
+    """What is stored since the triggers are kinds: the policy's own threshold stands beside them."""
+    log = [read(row) for row in FILES["v8-kinds"]]
+    rewrites = Transcript(log).rewrites
+    (placed,) = rewrites.of(ObservationsPlaced).values()
+    assert (placed.reason, placed.threshold) == (PlacementReason.THRESHOLD, 0.38)
+    (made,) = rewrites.handovers.values()
+    assert (made.trigger, made.threshold) == (Trigger.THRESHOLD, 0.8)
+    assert [one.reason for one in rewrites.sweeps.values()] == [SweepReason.OVERFLOW, SweepReason.MANUAL]
 
 
 def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:

@@ -12,6 +12,7 @@ from helix_desktop.context.digest import handle
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
 from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.rewrite_kind import SweepReason
 from helix_desktop.context.window import NO_OUTPUT, message_of
 from tests.support.histories import Maker, histories, played, unfolded
 
@@ -80,7 +81,7 @@ def test_a_person_can_sweep_all_but_two_steps() -> None:
 def test_what_was_taken_back_stays_in_the_window() -> None:
     """After an undo the outputs are shown whole, when later ones are swept too; by hand they can go."""
     maker = played(8, size=4_000, policy=unfolded(BALANCED))
-    maker.sweep(planner.sweep_all(maker.transcript, BALANCED), "by hand")
+    maker.sweep(planner.sweep_all(maker.transcript, BALANCED), SweepReason.MANUAL)
     taken_back = maker.transcript.masked
     assert taken_back
     maker.undo(0)
@@ -113,7 +114,7 @@ def test_due_is_a_part_of_ripe(maker: Maker, policy: Policy) -> None:
 @given(histories())
 def test_a_marker_names_its_content(maker: Maker) -> None:
     """What stands for a masked output is one line that begins with the handle of its own digest."""
-    maker.record(SweepMade(tuple(one.seq for one in maker.transcript.items), 0, "by hand"))
+    maker.record(SweepMade(tuple(one.seq for one in maker.transcript.items), 0, SweepReason.MANUAL))
     pinned = maker.transcript.rewrites.pinned
     for item in maker.transcript.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest and item.seq not in pinned:

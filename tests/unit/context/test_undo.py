@@ -22,6 +22,7 @@ from helix_desktop.context.event_rewrite import (
 from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
 from helix_desktop.context.message import Request
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrite_kind import SweepReason
 from helix_desktop.context.rewrites import Undoable
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import project
@@ -145,7 +146,7 @@ def test_a_fork_leaves_the_original_alone(maker: Maker) -> None:
     """Trying rewrites on a fork changes neither the window nor what may be undone."""
     before, masked = maker.window(), set(maker.transcript.masked)
     twin = maker.transcript.fork()
-    twin.apply(Recorded(twin.last_seq + 1, 0, SweepMade((2, 3), 10, "by hand")))
+    twin.apply(Recorded(twin.last_seq + 1, 0, SweepMade((2, 3), 10, SweepReason.MANUAL)))
     twin.apply(Recorded(twin.last_seq + 1, 0, Pinned(2)))
     for seq in list(twin.rewrites.made):
         twin.apply(Recorded(twin.last_seq + 1, 0, Undone(seq)))
