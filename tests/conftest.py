@@ -15,6 +15,7 @@ import gc
 import logging
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -117,6 +118,24 @@ def _new_qt_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _signals_reach_children() -> Iterator[None]:
+    """Let what tests start be ended by signals, also where the tests themselves were started without them.
+
+    A background job of a shell ignores SIGINT, one of nohup SIGHUP; a program inherits that, and what its
+    parent blocks, but no handler. So this process goes on ignoring them by handlers that do nothing.
+    """
+    numbers = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    ignored = [number for number in numbers if signal.getsignal(number) == signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @pytest.fixture(autouse=True)
 def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let no Qt object die on a worker thread: its timers would end the process (see app.garbage).
@@ -125,6 +144,9 @@ def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None
     """
     if request.config.stash.get(_LITTERED, False):
         gc.collect()
+        # What is alive between two tests (modules, collected tests) stays so: the next collection need not
+        # look at it again, which is most of its work.
+        gc.freeze()
     uses_qt = "qapp" in request.fixturenames
     request.config.stash[_LITTERED] = uses_qt
     if uses_qt:

@@ -292,9 +292,8 @@ async def test_streams_that_are_full_closed_or_plain_ascii(cli: Cli) -> None:
     shell.refused(1, "No space left on device")
     shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn())} >&- 2>&- <&-")
     assert (shell.code, shell.err) == (0, "")
-    plain = await cli(
-        "run", "--workspace", "ws", "--trust", "--message", "→ é", "--json", PYTHONIOENCODING="ascii"
-    )
+    turn_in_signs = ("run", "--workspace", "ws", "--trust", "--message", "→ é", "--json")
+    plain = await ended(await cli.start(*turn_in_signs, environ={"PYTHONIOENCODING": "ascii"}))
     assert (plain.code, plain.err) == (0, "")
     assert "→ é" in [getattr(line.event, "text", "") for line in plain.lines]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 from pathlib import Path
 
 import keyring
@@ -50,10 +51,10 @@ def test_breaking_a_rule_fails_and_says_which(pytester: pytest.Pytester) -> None
 
 
 def test_keeping_the_rules_passes(pytester: pytest.Pytester) -> None:
-    """Joined threads, closed windows, named errors and loopback are fine."""
+    """Joined threads, closed windows, named errors, loopback, and signals to children are fine."""
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
     pytester.makepyfile("""
-        import logging, socket, threading
+        import logging, signal, socket, subprocess, sys, threading
         import pytest
         from PySide6.QtWidgets import QWidget
         def test_thread():
@@ -66,8 +67,15 @@ def test_keeping_the_rules_passes(pytester: pytest.Pytester) -> None:
             with socket.create_server(("127.0.0.1", 0)) as server:
                 socket.create_connection(server.getsockname(), 1).close()
                 server.accept()[0].close()
+        @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM])
+        def test_signal(number):
+            code = f"import os, time; os.kill(os.getpid(), {number:d}); time.sleep(9)"
+            assert subprocess.run([sys.executable, "-S", "-c", code], stderr=-3).returncode == -number
     """)
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=4)
+    # As in the background of a shell, below nohup: both signals are ignored, and children inherit that.
+    background = ("/bin/sh", "-c", 'trap "" INT HUP; exec "$@"', "sh")
+    done = pytester.run(*background, sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+    done.assert_outcomes(passed=7)
 
 
 def test_no_keychain_answers() -> None:

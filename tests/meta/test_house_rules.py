@@ -8,6 +8,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +30,7 @@ MAKING = "|".join(
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+IMPURE = {"open", "input", "print", ".now", ".utcnow", ".today", ".uuid4"}
 
 
 @cache
@@ -47,10 +49,49 @@ def sources(*rooms: str) -> list[Path]:
     return [path for path in tracked() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in rooms]
 
 
+@dataclass(frozen=True)
+class Findings:
+    """Where one file breaks a rule that its syntax tree shows."""
+
+    long: tuple[str, ...]
+    undocumented_module: tuple[str, ...]
+    undocumented: tuple[str, ...]
+    nested_loops: tuple[str, ...]
+    impure: tuple[str, ...]
+
+
 @cache
-def parsed(path: Path) -> ast.Module:
-    """Parse one file."""
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+def findings(path: Path) -> Findings:
+    """Look through one file, and let its tree go: a thousand of them slow every garbage collection."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    nodes = list(ast.walk(tree))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    functions = [node for node in nodes if isinstance(node, Function)]
+    return Findings(
+        long=tuple(
+            f"{where(path, node)} {node.name}"
+            for node in functions
+            if (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
+        ),
+        undocumented_module=() if not tree.body or ast.get_docstring(tree) else (where(path),),
+        undocumented=tuple(
+            f"{where(path, node)} {node.name}" for node in _public(tree.body) if not ast.get_docstring(node)
+        ),
+        nested_loops=tuple(
+            where(path, node) for node in calls if _called(node) in {".exec", ".exec_", ".processEvents"}
+        ),
+        impure=tuple(where(path, node) for node in calls if _called(node) in IMPURE),
+    )
+
+
+def _called(call: ast.Call) -> str:
+    """Return the name that is called, with a dot before it when it is an attribute."""
+    match call.func:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(attr=name):
+            return f".{name}"
+    return ""
 
 
 def texts() -> Iterator[tuple[Path, str]]:
@@ -87,64 +128,31 @@ def test_files_are_short() -> None:
 
 def test_functions_are_short() -> None:
     """A function has at most 60 lines, its docstring included."""
-    long = [
-        f"{where(path, node)} {node.name}"
-        for path in _all_sources()
-        for node in ast.walk(parsed(path))
-        if isinstance(node, Function) and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
-    ]
-    assert not long
+    assert not [place for path in _all_sources() for place in findings(path).long]
 
 
 def test_modules_say_what_they_are() -> None:
     """Each module that holds anything opens with a docstring."""
-    mute = [
-        where(path) for path in _all_sources() if parsed(path).body and not ast.get_docstring(parsed(path))
-    ]
-    assert not mute
+    assert not [place for path in _all_sources() for place in findings(path).undocumented_module]
 
 
 def test_public_names_say_what_they_are() -> None:
     """Each public function, class and method of the product has a docstring."""
-    mute = [
-        f"{where(path, node)} {node.name}"
-        for path in sources("helix_desktop", "packaging")
-        for node in _public(parsed(path).body)
-        if not ast.get_docstring(node)
-    ]
-    assert not mute
+    product = sources("helix_desktop", "packaging")
+    assert not [place for path in product for place in findings(path).undocumented]
 
 
 def test_no_nested_event_loops() -> None:
     """A dialog's exec() in a coroutine hangs every other task, and processEvents re-enters slots."""
-    nested = [
-        where(path, node)
-        for path in sources("helix_desktop")
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"exec", "exec_", "processEvents"}
-    ]
+    nested = [place for path in sources("helix_desktop") for place in findings(path).nested_loops]
     # The application's own loop, before there is any other: it runs until the first frame.
     assert [one for one in nested if not one.startswith("helix_desktop/app/main.py:")] == []
 
 
 def test_context_reads_no_clock_and_opens_no_file() -> None:
     """import-linter keeps modules out of context; these come without an import of their own."""
-    impure = [
-        where(path, node)
-        for path in sources("helix_desktop")
-        if path.is_relative_to(PRODUCT / "context")
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Call)
-        and (
-            (isinstance(node.func, ast.Name) and node.func.id in {"open", "input", "print"})
-            or (
-                isinstance(node.func, ast.Attribute) and node.func.attr in {"now", "utcnow", "today", "uuid4"}
-            )
-        )
-    ]
-    assert not impure
+    context = [path for path in sources("helix_desktop") if path.is_relative_to(PRODUCT / "context")]
+    assert not [place for path in context for place in findings(path).impure]
 
 
 def test_every_exception_from_a_rule_has_its_reason() -> None:

@@ -1,4 +1,4 @@
-"""The command line as a person has it: `python -m helix_desktop` in a process of its own."""
+"""The command line as a user has it: each command in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.app.voice import Line
+from tests.support.forked_command import run_forked
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_S = 60.0  # for one command on a busy machine
@@ -77,12 +78,11 @@ class Cli:
         environ: Mapping[str, str] | None = None,
         stdin: int = asyncio.subprocess.DEVNULL,
     ) -> asyncio.subprocess.Process:
-        """Begin a command; the caller waits for its end."""
-        own = {"PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(self.data)}
+        """Begin a command in an interpreter of its own; the caller waits for its end."""
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "helix_desktop", *words),
             cwd=self.folder,
-            env={**os.environ, **own, **(environ or {})},
+            env=self._environ(environ or {}),
             stdin=stdin,
             stdout=stdout,
             stderr=asyncio.subprocess.PIPE,
@@ -90,11 +90,20 @@ class Cli:
 
     async def __call__(self, *words: str | bytes | Path, **environ: str) -> Ran:
         """Run a command to its end."""
-        return await ended(await self.start(*words, environ=environ))
+        return await self.piped(b"", *words, **environ)
 
-    async def piped(self, typed: bytes, *words: str) -> Ran:
-        """Run a command that reads these bytes from its standard input."""
-        return await ended(await self.start(*words, stdin=asyncio.subprocess.PIPE), typed)
+    async def piped(self, typed: bytes, *words: str | bytes | Path, **environ: str) -> Ran:
+        """Run a command that reads these bytes from its standard input to its end."""
+        if sys.platform != "linux":
+            return await ended(
+                await self.start(*words, environ=environ, stdin=asyncio.subprocess.PIPE), typed
+            )
+        given = (words, self.folder, self._environ(environ), typed, LONGEST_S)
+        code, out, err = await asyncio.to_thread(run_forked, *given)
+        return Ran(code, out, err.decode())
+
+    def _environ(self, more: Mapping[str, str]) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(self.data), **more}
 
     async def run(self, message: str, *words: str, **environ: str) -> Ran:
         """One turn in the project, which is trusted."""

@@ -25,8 +25,8 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     qtbot.addWidget(shown)
     shown.board.slice_s = float("inf")
     shown.resize(800, 600)
-    shown.show()
-    qtbot.waitExposed(shown)
+    with qtbot.waitExposed(shown):
+        shown.show()
     yield shown
     shown.close()
 

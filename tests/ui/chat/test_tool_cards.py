@@ -42,8 +42,8 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     shown = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(shown)
     shown.resize(800, 600)
-    shown.show()
-    qtbot.waitExposed(shown)
+    with qtbot.waitExposed(shown):
+        shown.show()
     yield shown
     shown.highlighter.finish()
 

@@ -139,8 +139,8 @@ def test_five_hundred_cards_are_built_as_they_come_into_sight(qtbot: QtBot, pane
 
 
 def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Timeline) -> None:
-    qtbot.waitExposed(pane)
-    pane.activateWindow()
+    with qtbot.waitExposed(pane):
+        pane.activateWindow()
     bar = pane._scroll.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0)
     pane.setFocus()

@@ -25,7 +25,7 @@ def window(qtbot: QtBot, kept: dict[str, bytes]) -> Iterator[MainWindow]:
     fonts.load(resources_dir() / "fonts")  # as app.window does first: widths depend on it
     made = make_window(kept)
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     yield made
     made.allow_close()

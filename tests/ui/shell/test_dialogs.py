@@ -48,8 +48,8 @@ def parent(qtbot: QtBot) -> QWidget:
     """A window to ask over."""
     made = QWidget()
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     return made
 
 

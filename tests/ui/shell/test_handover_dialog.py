@@ -28,8 +28,8 @@ def dialog(qtbot: QtBot) -> Iterator[HandoverDialog]:
     qtbot.addWidget(parent)
     made = HandoverDialog(parent)
     made.show_reaches([Reach(148, "As far as possible"), Reach(96, "Up to e96")])
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     yield made
     made.blockSignals(True)
     made.done(0)

@@ -88,8 +88,8 @@ def test_splitter_widths_come_back(qtbot: QtBot, kept: dict[str, bytes]) -> None
         made = make_window(kept)
         qtbot.addWidget(made)
         work(made)
-        made.show()
-        qtbot.waitExposed(made)
+        with qtbot.waitExposed(made):
+            made.show()
         return made
 
     first = opened()

@@ -53,8 +53,8 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
             ProviderStatus("p1", False, "keychain", "Secret Service"),
         ),
     )
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     yield made
     made.close()
     # The parent stays referenced to here: it owns the dialog, and Python would let it go.

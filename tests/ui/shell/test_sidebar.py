@@ -63,8 +63,8 @@ def sidebar(qtbot: QtBot) -> Sidebar:
     made.resize(280, 700)
     made.show_workspace("helix-desktop")
     made.show_sessions(SESSIONS, NOW)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     return made
 
 
@@ -215,8 +215,8 @@ def rail(qtbot: QtBot) -> Rail:
     qtbot.addWidget(made)
     made.resize(64, 600)
     made.show_workspaces(WORKSPACES)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     return made
 
 

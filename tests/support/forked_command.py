@@ -1,0 +1,77 @@
+"""A command of the command line in a process that is forked from one that has imported the app already.
+
+Starting an interpreter and importing the app takes half a second of processor time, which most tests of the
+command line are not about. Linux only: elsewhere a forked process may not use what its parent has loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+
+import pytest
+
+IMPORTED = (
+    *("helix_desktop.app.carrying", "helix_desktop.app.cli", "helix_desktop.app.headless"),
+    *("helix_desktop.app.replaying", "tests.support.forked_command"),
+)
+STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+
+
+def run_forked(
+    words: Sequence[str | bytes | Path],
+    folder: Path,
+    environ: Mapping[str, str],
+    typed: bytes,
+    limit_s: float,
+) -> tuple[int, bytes, bytes]:
+    """Run `helix-desktop WORDS` in a folder with exactly this environment; return exit code, output, errors.
+
+    Raises TimeoutError when it takes longer than `limit_s`; it is killed then.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        streams = Path(place)
+        (streams / "stdin").write_bytes(typed)
+        arguments = ([os.fsdecode(word) for word in words], folder, dict(environ), streams)
+        process = _context().Process(target=_run, args=arguments)
+        process.start()
+        process.join(limit_s)
+        code = process.exitcode
+        if code is None:
+            process.kill()
+            process.join()
+        process.close()
+        if code is None:
+            raise TimeoutError(f"{words} still ran after {limit_s:.0f} s")
+        return code, (streams / "stdout").read_bytes(), (streams / "stderr").read_bytes()
+
+
+@functools.cache
+def _context() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(IMPORTED))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+        forkserver.ensure_running()
+    return context
+
+
+def _run(words: list[str], folder: Path, environ: dict[str, str], streams: Path) -> None:
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    for number, (name, mode) in enumerate(STREAMS):
+        with (streams / name).open(f"{mode}b") as opened:
+            os.dup2(opened.fileno(), number)
+        setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    sys.argv = ["helix-desktop", *words]
+    from helix_desktop.app.cli import main
+
+    sys.exit(main())
