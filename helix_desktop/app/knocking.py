@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
@@ -13,17 +13,8 @@ from helix_desktop.app.early_openings import named_by
 from helix_desktop.app.targets import FILE_WISH, SAMPLE_WISH, wish_of
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.link import is_link
-from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.opening import Opening
 from helix_desktop.ui.shell import Shell
-
-
-def bring_forward(window: MainWindow) -> None:
-    """Show the window in front of others."""
-    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
-    window.show()
-    window.raise_()
-    window.activateWindow()
 
 
 async def fulfil(wish: str, shell: Shell, opening: Opening, fresh: bool) -> None:

@@ -19,7 +19,7 @@ from helix_desktop.app.early_openings import EarlyOpenings
 from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.front import Front, front_of
 from helix_desktop.app.garbage import MainThreadGarbage
-from helix_desktop.app.knocking import FileOpenings, bring_forward, fulfil
+from helix_desktop.app.knocking import FileOpenings, fulfil
 from helix_desktop.app.models import DEMO_PAUSE_S
 from helix_desktop.app.moving_window import open_again
 from helix_desktop.app.refusal import refuse
@@ -28,6 +28,7 @@ from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.window import Frame
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import WindowSilent
+from helix_desktop.ui.on_screen import bring_forward
 from helix_desktop.ui.opening import Opening
 from helix_desktop.ui.settings.presenter import SettingsPresenter
 from helix_desktop.ui.shell import Shell
@@ -87,10 +88,10 @@ async def _run(
         stop.set()
 
     stop = asyncio.Event()
-    front.window.closing.connect(stop.set)
     _heed_signals(asyncio.get_running_loop(), stop.set)
     desk, shell, settings, opening = open_desk(data, front)
     settings.moving.agreed.connect(move)
+    shell.quit.agreed.connect(stop.set)
 
     def asked(text: str, fresh: bool = False) -> None:
         front.intents.start(fulfil(text, shell, opening, fresh), "begin")
@@ -107,7 +108,8 @@ async def _run(
         openings.take(one)
     # It stops all threads for a moment: better now than at a key.
     front.intents.start(desk.counter.load(), "vocabulary")
-    front.appearance.changed.connect(lambda _: front.intents.start(_keep_look(front), "keep look"))
+    for changed in (front.appearance.changed, front.window.layout_changed):
+        changed.connect(lambda *_: front.intents.start(_keep_look(front), "keep look"))
     await stop.wait()
     instance.deafen()
     settings.dialog.close()
@@ -145,7 +147,7 @@ def open_desk(data: DataDir, front: Front, pause_s: float = DEMO_PAUSE_S) -> Ope
 
 
 async def _keep_look(front: Front) -> None:
-    """Keep theme and text size for the next first frame, also should this run end badly."""
+    """Keep sizes, theme and text size for the next first frame, also should this run end badly."""
     front.layout.keep_look(front.appearance.mode, front.appearance.text_px)
     await asyncio.to_thread(front.layout.save)
 

@@ -28,7 +28,7 @@ SPECS: dict[str, ActionSpec] = {
     "forget": ActionSpec("Forget a secret…"),
     "back_up": ActionSpec("Back up all workspaces…"),
     "settings": ActionSpec("Settings…", ("Ctrl+,",)),
-    "close": ActionSpec("Close window", ("Ctrl+Q", "Ctrl+W")),
+    "quit": ActionSpec("Quit", ("Ctrl+Q",)),
     "undo": ActionSpec("Undo", hint="Ctrl+Z"),
     "redo": ActionSpec("Redo", hint="Ctrl+Shift+Z"),
     "cut": ActionSpec("Cut", hint="Ctrl+X"),
@@ -38,6 +38,7 @@ SPECS: dict[str, ActionSpec] = {
     "show_chat": ActionSpec("Chat", ("Ctrl+1",)),
     "show_cache": ActionSpec("Cache", ("Ctrl+2",)),
     "show_timeline": ActionSpec("Timeline", ("Ctrl+3",)),
+    "close_page": ActionSpec("Close page", ("Ctrl+W",)),
     "toggle_sidebar": ActionSpec("Sidebar", ("Ctrl+B",), checkable=True),
     "toggle_inspector": ActionSpec("Context inspector", ("Ctrl+I",), checkable=True),
     "focus_composer": ActionSpec("Go to the message field", ("Ctrl+L",)),
@@ -75,7 +76,7 @@ class Actions(NamedTuple):
     forget: QAction
     back_up: QAction
     settings: QAction
-    close: QAction
+    quit: QAction
     undo: QAction
     redo: QAction
     cut: QAction
@@ -85,6 +86,7 @@ class Actions(NamedTuple):
     show_chat: QAction
     show_cache: QAction
     show_timeline: QAction
+    close_page: QAction
     toggle_sidebar: QAction
     toggle_inspector: QAction
     focus_composer: QAction

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -43,6 +43,7 @@ Place = Literal["welcome", "missing", "empty", "work"]
 """What the centre shows: first run, a missing folder, a workspace without an open session, or a session."""
 
 _DOUBLE_ESC_MS = 700
+_LAYOUT_PAUSE_MS = 800
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
 
@@ -75,6 +76,8 @@ class MainWindow(QMainWindow):
 
     closing = Signal()
     """The user wants to close; call `allow_close` when everything has ended."""
+    layout_changed = Signal()
+    """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
     first_frame = Signal()
     stop_requested = Signal()
     page_shown = Signal(str)
@@ -104,6 +107,11 @@ class MainWindow(QMainWindow):
         self._centre = QStackedWidget()
         self._inspector = QFrame()
         self._panes = self._arrange()
+        self._layout_pause = QTimer(self)
+        self._layout_pause.setSingleShot(True)
+        self._layout_pause.setInterval(_LAYOUT_PAUSE_MS)
+        self._layout_pause.timeout.connect(self._keep_layout)
+        self._panes.changed.connect(self._layout_pause.start)
         self.helps = Helps(self, self.commands)
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
@@ -151,7 +159,8 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         actions, bar = self.commands, self.top_bar
-        actions.close.triggered.connect(self.close)
+        actions.quit.triggered.connect(self.close)
+        actions.close_page.triggered.connect(lambda: self.show_page("chat"))
         actions.toggle_sidebar.triggered.connect(self._panes.want_sidebar)
         actions.toggle_inspector.triggered.connect(self._panes.want_inspector)
         self._panes.shown.connect(self._show_panes)
@@ -238,12 +247,14 @@ class MainWindow(QMainWindow):
         for action in self.commands.for_session():
             action.setEnabled(place == "work")
         self.commands.toggle_inspector.setEnabled(place == "work")
+        self.commands.close_page.setEnabled(place == "work" and self.page() != "chat")
         self._panes.offer(sidebar=place != "welcome", inspector=place == "work")
 
     def show_page(self, name: str) -> None:
         """Show chat, cache or timeline."""
         self._work.setCurrentWidget(self._pages[name])
         self.top_bar.show_page(name)
+        self.commands.close_page.setEnabled(name != "chat")
         self.page_shown.emit(name)
 
     def page(self) -> str:
@@ -257,14 +268,30 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout and ask; close only when it was allowed."""
-        self._memory.remember("geometry", bytes(self.saveGeometry().data()))
-        self._panes.save()
+        self._keep_layout()
         if self._may_close:
+            self._layout_pause.stop()
             self.helps.close()
             event.accept()
             return
         event.ignore()
         self.closing.emit()
+
+    def _keep_layout(self) -> None:
+        self._memory.remember("geometry", bytes(self.saveGeometry().data()))
+        self._panes.save()
+        self.layout_changed.emit()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Remember the new place a moment later."""
+        super().moveEvent(event)
+        self._layout_pause.start()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Remember a moment later that the window was maximized, or is not any more."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._layout_pause.start()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Keep the first focus off the rail, where Qt would put it and paint a ring that nobody asked for."""
@@ -294,6 +321,7 @@ class MainWindow(QMainWindow):
         """Fold panes away where the centre would become too narrow."""
         super().resizeEvent(event)
         self._panes.fit(self.width())
+        self._layout_pause.start()
 
     def _show_panes(self, sidebar: bool, inspector: bool) -> None:
         self.top_bar.sidebar.setVisible(not sidebar and self._place != "welcome")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, Signal
-from PySide6.QtWidgets import QApplication, QSystemTrayIcon
+from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import CallWaiting, Happened, TurnChanged, Update
@@ -17,7 +17,6 @@ from helix_desktop.ui.ports import Desk
 
 LONG_TURN_S = 10.0
 _ALERT_MS = 0  # until the window is looked at
-_SHOWN_MS = 15_000
 _MOST = 140  # characters of a line
 
 
@@ -31,35 +30,6 @@ class Messenger(Protocol):
     def withdraw(self) -> None:
         """Show nothing any more."""
         ...
-
-
-class Tray(QObject):
-    """The system's own messages, by an icon in its tray; shows nothing where there is none."""
-
-    clicked = Signal()
-    """The person wants to see what the message is about."""
-
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
-        self._icon: QSystemTrayIcon | None = None
-
-    def show(self, title: str, text: str) -> None:
-        """Show a message; the icon stands in the tray as long."""
-        if not (QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()):
-            return
-        if self._icon is None:
-            self._icon = QSystemTrayIcon(self._window.windowIcon(), self)
-            self._icon.messageClicked.connect(self.clicked)
-            self._icon.activated.connect(lambda _: self.clicked.emit())
-        self._icon.setToolTip(f"Helix Desktop: {title}")
-        self._icon.show()
-        self._icon.showMessage(title, text, self._window.windowIcon(), _SHOWN_MS)
-
-    def withdraw(self) -> None:
-        """Take the icon away."""
-        if self._icon is not None:
-            self._icon.hide()
 
 
 class Notifying(QObject):

@@ -1,8 +1,8 @@
-"""Windows that are no larger than the screen they are shown on."""
+"""Windows on the screen: no larger than it, and in front of others."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QWidget
 
 _TITLE_PX = 36  # the system's bar above a window, which nobody knows the height of before it is shown
@@ -24,3 +24,11 @@ def fitted(place: QRect, free: QRect) -> QRect:
     result.moveLeft(max(free.left(), min(result.left(), free.right() + 1 - result.width())))
     result.moveTop(max(free.top(), min(result.top(), free.bottom() + 1 - result.height())))
     return result
+
+
+def bring_forward(window: QWidget) -> None:
+    """Show a window in front of others, also one that is minimized or hidden."""
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()

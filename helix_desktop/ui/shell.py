@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.tidying import tidy
@@ -24,13 +24,16 @@ from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.modes import Modes
-from helix_desktop.ui.notifying import Notifying, Tray
+from helix_desktop.ui.notifying import Notifying
+from helix_desktop.ui.on_screen import bring_forward
 from helix_desktop.ui.places import SidebarPresenter
 from helix_desktop.ui.ports import Desk
+from helix_desktop.ui.quitting import QuitPresenter
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
 from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
+from helix_desktop.ui.tray import Tray
 from helix_desktop.ui.trusting.presenter import Trusting
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -59,7 +62,10 @@ class Shell(QObject):
         Modes(window, self.work, intents, desk)
         tray = Tray(window)
         self.notifying = Notifying(window, desk, tray)
+        tray.clicked.connect(lambda: bring_forward(window))
         tray.clicked.connect(self.notifying.clicked)
+        tray.quit_requested.connect(window.close)
+        self.quit = QuitPresenter(window, intents, desk, tray)
         self.notifying.wanted.connect(lambda *where: intents.start(self._go(*where), "go there"))
         self.trusting = Trusting(window, self.work, intents, desk, self._trust_changed)
         self._sidebar = SidebarPresenter(window)
@@ -233,16 +239,12 @@ class Shell(QObject):
 
     async def _go(self, workspace: str, session: str) -> None:
         """Show a session, of whichever workspace, and bring the window in front."""
-        window = self._window
-        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
-        window.show()
-        window.raise_()
-        window.activateWindow()
+        bring_forward(self._window)
         if self.active != workspace:
             await self.open_workspace(workspace)
         if self.active == workspace:
             await self.open_session(session)
-            window.show_page("chat")
+            self._window.show_page("chat")
 
     async def show_handover(self, session: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""

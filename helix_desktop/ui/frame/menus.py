@@ -23,14 +23,14 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions) -> None:
                 (a.clean_up, a.trash, a.forget),
                 (a.back_up,),
                 (a.settings,),
-                (a.close,),
+                (a.quit,),
             ),
         ),
         ("&Edit", ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.focus_composer))),
         (
             "&View",
             (
-                (a.show_chat, a.show_cache, a.show_timeline),
+                (a.show_chat, a.show_cache, a.show_timeline, a.close_page),
                 (a.toggle_sidebar, a.toggle_inspector, a.next_pane),
                 (a.theme_system, a.theme_light, a.theme_dark),
                 (a.zoom_in, a.zoom_out, a.zoom_reset),

@@ -30,6 +30,8 @@ class Panes(QSplitter):
 
     shown = Signal(bool, bool)
     """Whether sidebar and inspector are shown now."""
+    changed = Signal()
+    """The user moved a handle, or wants a pane shown or hidden."""
 
     def __init__(self, sidebar: QWidget, centre: QWidget, inspector: QWidget, memory: LayoutMemory) -> None:
         """Take three panes; widths and wishes come back from the memory."""
@@ -47,6 +49,7 @@ class Panes(QSplitter):
         widths = memory.recall("splitter")
         if widths:
             self.restoreState(QByteArray(widths))
+        self.splitterMoved.connect(lambda *_: self.changed.emit())
 
     def offer(self, sidebar: bool, inspector: bool) -> None:
         """Say which panes the place has at all."""
@@ -81,6 +84,7 @@ class Panes(QSplitter):
     def _want(self, key: str, wanted: bool) -> None:
         self._wanted[key] = wanted
         self._memory.remember(key, b"on" if wanted else b"off")
+        self.changed.emit()
 
     def _lay_out(self) -> None:
         self._apply(

@@ -177,6 +177,17 @@ def test_a_refused_close_event_still_keeps_the_layout(window: MainWindow, kept: 
     assert kept["splitter"]
 
 
+def test_the_layout_is_kept_when_it_changes_not_at_the_end_only(
+    qtbot: QtBot, window: MainWindow, kept: dict[str, bytes]
+) -> None:
+    work(window)
+    kept.clear()
+    with qtbot.waitSignal(window.layout_changed):
+        window.resize(1300, 800)
+        window.commands.toggle_inspector.trigger()
+    assert kept.keys() == {"geometry", "splitter", "inspector"}
+
+
 def test_session_commands_need_a_session(window: MainWindow) -> None:
     window.show_place("welcome")
     assert not window.commands.compact_now.isEnabled()

@@ -1,0 +1,89 @@
+"""Closing: no page's key ends the app, and a turn that runs is asked about."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from helix_desktop.ui.dialogs import Question
+from tests.support.chat_server import ChatServer, Stream, Text, Wait
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class TrayIcon:
+    """A tray that only remembers."""
+
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+
+    def available(self) -> bool:
+        """There is one."""
+        return True
+
+    def hide_window(self) -> None:
+        """Hide the window."""
+        self._rig.window.hide()
+
+
+def question(rig: Rig) -> list[Question]:
+    """The question that is on screen, if any."""
+    return [one for one in rig.window.findChildren(Question) if one.isVisible()]
+
+
+async def test_ctrl_w_closes_the_page_and_never_the_app(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        agreed: list[bool] = []
+        rig.opened.shell.quit.agreed.connect(lambda: agreed.append(True))
+        rig.window.show_page("timeline")
+        QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+        assert rig.window.page() == "chat"
+        QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+        await asyncio.sleep(0)
+        assert rig.window.isVisible()
+        assert not agreed
+        QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: agreed, "Ctrl+Q quits when nothing runs")
+
+
+async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path: Path) -> None:
+    go = asyncio.Event()
+    held = Stream(Text("One "), Wait(go), Text("two"))
+    async with ChatServer(lambda _: held) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        agreed: list[bool] = []
+        rig.opened.shell.quit.agreed.connect(lambda: agreed.append(True))
+        rig.typed("Count slowly")
+        await until(lambda: rig.talk.partial == "One ", "the beginning")
+
+        rig.window.close()
+        await until(lambda: question(rig), "the question")
+        assert any("Count slowly" in one.text() for one in question(rig)[0].findChildren(QLabel))
+        rig.window.close()
+        await asyncio.sleep(0)
+        assert len(question(rig)) == 1, "asked once"
+        press(question(rig)[0], "Cancel")
+        await until(lambda: not question(rig), "the question gone")
+        assert rig.talk.running
+        assert not agreed
+
+        rig.opened.shell.quit.tray = TrayIcon(rig)
+        rig.window.close()
+        await until(lambda: question(rig), "the question with a tray")
+        press(question(rig)[0], "Keep running in tray")
+        await until(lambda: not rig.window.isVisible(), "the window hidden")
+        assert rig.talk.running
+
+        rig.window.close()
+        await until(lambda: question(rig), "the question over the window, which is back")
+        press(question(rig)[0], "Stop and quit")
+        await until(lambda: agreed, "it ends")
+        go.set()
