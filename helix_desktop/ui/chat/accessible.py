@@ -1,123 +1,112 @@
-"""What screen readers hear: a node with words, and its actions, for each visible row."""
+"""What assistive technology finds in the conversation: the visible rows as a list, with text and buttons."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleActionInterface,
-    QAccessibleAnnouncementEvent,
-    QAccessibleTextInterface,
-)
-from PySide6.QtWidgets import QAccessibleWidget, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleInterface, QFocusEvent, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
 
-from helix_desktop.ui.chat.row_widget import RowWidget
+from helix_desktop.ui.chat.sheet import Sheet
 
 
-def row_words(widget: RowWidget) -> str:
-    """All words of a row as it is shown."""
-    sheet = widget.sheet
-    if sheet is None:
-        return ""
-    words = "".join(("\n" if one.joins is None else one.joins) + one.text for one in sheet.words())
-    return words.removeprefix("\n") or widget.accessibleName()
+def sheet_text(sheet: Sheet) -> str:
+    """Return all text of a row as it is shown."""
+    parts = (("\n" if words.joins is None else words.joins) + words.text for words in sheet.words())
+    return "".join(parts).removeprefix("\n")
 
 
-class RowWords(QAccessibleTextInterface):
-    """The text of a row, read only."""
+class RowArea(QWidget):
+    """The viewport of the conversation: a list of rows, in the order of the conversation."""
 
-    def __init__(self, widget: RowWidget) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._widget = widget
+        self.setAccessibleName("Messages")
+        self.rows: Callable[[], Sequence[QWidget]] = tuple
 
-    def characterCount(self) -> int:
-        """How many characters there are."""
-        return len(row_words(self._widget))
-
-    def text(self, start: int, end: int) -> str:
-        """Characters between two offsets."""
-        words = row_words(self._widget)
-        return words[start : len(words) if end < 0 else end]
-
-    def cursorPosition(self) -> int:
-        """A row has no text cursor."""
-        return 0
-
-    def selectionCount(self) -> int:
-        """A row tells no selection."""
-        return 0
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks."""
+        return _RowAreaInterface(self)
 
 
-class RowActions(QAccessibleActionInterface):
-    """The buttons of a row."""
+class RowText(QWidget):
+    """The text of a row, which the row paints: nothing is seen of this."""
 
-    def __init__(self, widget: RowWidget) -> None:
-        super().__init__()
-        self._widget = widget
+    def __init__(self, row: QWidget, text: Callable[[], str]) -> None:
+        super().__init__(row)
+        self.text = text
+        self.setObjectName("row_text")
 
-    def actionNames(self) -> list[str]:
-        """The labels of all buttons."""
-        sheet = self._widget.sheet
-        return [hot.label for hot in sheet.hots] if sheet is not None else []
-
-    def doAction(self, name: str) -> None:
-        """Press a button."""
-        sheet = self._widget.sheet
-        for hot in sheet.hots if sheet is not None else ():
-            if hot.label == name:
-                self._widget.trigger(hot.name)
-                return
-
-    def keyBindingsForAction(self, name: str) -> list[str]:
-        """Buttons have no keys of their own."""
-        return []
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks."""
+        return _RowTextInterface(self)
 
 
-class RowNode(QAccessibleWidget):
-    """The accessible node of a row's widget."""
+class RowButton(QAbstractButton):
+    """A place of a row that can be pressed, which the row paints: it takes the keyboard, and no mouse."""
 
-    def __init__(self, widget: RowWidget) -> None:
-        super().__init__(widget, QAccessible.Role.Paragraph, widget.accessibleName())
-        self._row = widget
-        self._words = RowWords(widget)
-        self._actions = RowActions(widget)
+    def __init__(self, row: QWidget, name: str, focus_in: Callable[[str], None]) -> None:
+        super().__init__(row)
+        self._row = row
+        self._focus_in = focus_in
+        self.setObjectName(name)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab takes the row's own way
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Leave the painting to the row."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave all keys to the row."""
+        event.ignore()
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        """Leave all keys to the row."""
+        event.ignore()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Leave the way of Tab to the row."""
+        return self._row.focusNextPrevChild(forward)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Tell the row, which paints the ring."""
+        self._focus_in(self.objectName())
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Have the row paint without the ring."""
+        self._row.update()
+
+
+class _RowAreaInterface(QAccessibleWidget):
+    """Lists the rows that are shown; Qt itself would list them as they were made, with those out of sight."""
+
+    def __init__(self, area: RowArea) -> None:
+        super().__init__(area, QAccessible.Role.List)
+        self._area = area
+
+    def childCount(self) -> int:
+        """Return how many rows are in sight."""
+        return len(self._area.rows())
+
+    def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # none is Qt's null
+        """Return a row by its place from above, None if there is none."""
+        rows = self._area.rows()
+        return QAccessible.queryAccessibleInterface(rows[index]) if 0 <= index < len(rows) else None
+
+    def indexOfChild(self, child: QAccessibleInterface) -> int:
+        """Return the place of a row from above, -1 for anything else."""
+        widget = child.object()
+        return next((at for at, row in enumerate(self._area.rows()) if row is widget), -1)
+
+
+class _RowTextInterface(QAccessibleWidget):
+    """Reads the text when it is asked for: a row that is being written changes many times a second."""
+
+    def __init__(self, widget: RowText) -> None:
+        super().__init__(widget, QAccessible.Role.StaticText)
+        self._text = widget.text
 
     def text(self, kind: QAccessible.Text) -> str:
-        """Name and words."""
-        if kind == QAccessible.Text.Name:
-            return self._row.accessibleName()
-        if kind == QAccessible.Text.Value:
-            return row_words(self._row)
-        return super().text(kind)
-
-    def interface_cast(self, kind: QAccessible.InterfaceType) -> Any:
-        """The text and the actions of the node."""
-        if kind == QAccessible.InterfaceType.TextInterface:
-            return self._words
-        if kind == QAccessible.InterfaceType.ActionInterface:
-            return self._actions
-        return super().interface_cast(kind)
-
-
-def row_node(_class_name: str, thing: object) -> RowNode | None:
-    """Makes nodes for rows; Qt asks it for every object.
-
-    The widget keeps its node: Qt does not hold on to the Python object.
-    """
-    if not isinstance(thing, RowWidget):
-        return None
-    node = thing.node
-    if not isinstance(node, RowNode):
-        node = thing.node = RowNode(thing)
-    return node
-
-
-def install() -> None:
-    """Let Qt find the nodes of rows; calling it again changes nothing."""
-    QAccessible.installFactory(row_node)
-
-
-def announce(widget: QWidget, words: str) -> None:
-    """Say something to whoever listens with a screen reader."""
-    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, words))
+        """Return the text of the row as the name."""
+        return self._text() if kind == QAccessible.Text.Name else super().text(kind)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar, QWidget
 
+from helix_desktop.ui.chat.accessible import RowArea
 from helix_desktop.ui.chat.builder import Builder, View
 from helix_desktop.ui.chat.column import Column
 from helix_desktop.ui.chat.flow import Flow
@@ -42,7 +43,7 @@ class Board(QObject):
     moved = Signal()
     follow_changed = Signal(bool)
 
-    def __init__(self, model: ChatModel, sheets: Sheets, viewport: QWidget, bar: QScrollBar) -> None:
+    def __init__(self, model: ChatModel, sheets: Sheets, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(viewport)
         self.model = model
         self.sheets = sheets

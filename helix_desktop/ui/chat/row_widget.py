@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
+from helix_desktop.ui.chat.accessible import RowArea, RowButton, RowText, sheet_text
 from helix_desktop.ui.chat.flow import Placed
 from helix_desktop.ui.chat.paint import Paint
 from helix_desktop.ui.chat.rows import spoken_name
@@ -39,7 +40,8 @@ class RowWidget(QWidget):
         self.index = -1
         self.sheet: Sheet | None = None
         self.focused_hot = ""
-        self.node: object = None  # its accessible node, which must live as long as the widget
+        self._text: RowText | None = None
+        self._buttons: dict[str, RowButton] = {}
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
@@ -61,11 +63,64 @@ class RowWidget(QWidget):
             self.update()
         self.setGeometry(rect)
         self.show()
+        self._place_children()
+
+    def release(self) -> None:
+        """Show nothing any more, and wait for another sheet."""
+        self.sheet = None
+        self.index = -1
+        self.focused_hot = ""
+        self._place_children()
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks; what it finds below follows at once."""
+        QTimer.singleShot(0, self, self._place_children)
+        return QAccessibleWidget(self, QAccessible.Role.ListItem)
+
+    def text(self) -> str:
+        """Return all text of the row, its name where it shows none."""
+        return (sheet_text(self.sheet) if self.sheet is not None else "") or self.accessibleName()
+
+    def has_keyboard(self) -> bool:
+        """Return True if the row or one of its places has the keyboard."""
+        return self.hasFocus() or any(button.hasFocus() for button in self._buttons.values())
 
     def focus_hot(self, name: str) -> None:
         """Give a place of this row the keyboard."""
         self.focused_hot = name
-        self.setFocus(Qt.FocusReason.TabFocusReason)
+        self._place_children()
+        self._buttons.get(name, self).setFocus(Qt.FocusReason.TabFocusReason)
+        self.update()
+
+    def _place_children(self) -> None:
+        """Have a button for the place with the keyboard; text and all buttons while a screen reader runs."""
+        active = QAccessible.isActive()
+        if not (active or self.focused_hot or self._buttons):
+            return
+        hots = {hot.name: hot for hot in self.sheet.hots} if self.sheet is not None else {}
+        if not active:
+            hots = {name: hot for name, hot in hots.items() if name == self.focused_hot}
+        elif self._text is None:
+            self._text = RowText(self, self.text)
+        if self._text is not None:
+            self._text.setVisible(self.sheet is not None and any(True for _ in self.sheet.words()))
+            self._text.setGeometry(self.rect())
+        for name in [name for name in self._buttons if name not in hots]:
+            button = self._buttons.pop(name)
+            if button.hasFocus():
+                self.setFocus(Qt.FocusReason.OtherFocusReason)
+            button.hide()
+            button.deleteLater()
+        for name, hot in hots.items():
+            if name not in self._buttons:
+                button = self._buttons[name] = RowButton(self, name, self._take_focus)
+                button.clicked.connect(lambda _=False, name=name: self.trigger(name))
+                button.show()
+            self._buttons[name].setAccessibleName(hot.label)
+            self._buttons[name].setGeometry(hot.rect.translated(_BLEED, 0).toRect())
+
+    def _take_focus(self, name: str) -> None:
+        self.focused_hot = name
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -77,7 +132,7 @@ class RowWidget(QWidget):
         painter.translate(_BLEED, 0)
         paint = self._host.paint_state(self.index, self.sheet, self)
         paint.clip = event.rect().translated(-_BLEED, 0).toRectF()
-        paint.focused = self.focused_hot if self.hasFocus() else ""
+        paint.focused = self.focused_hot if self.has_keyboard() else ""
         self.sheet.paint(painter, paint)
         painter.end()
 
@@ -110,12 +165,13 @@ class RowWidget(QWidget):
 class Deck:
     """The widgets of the visible rows; a widget out of sight is used again."""
 
-    def __init__(self, viewport: QWidget, host: Host, lost_focus: Callable[[], None]) -> None:
+    def __init__(self, viewport: RowArea, host: Host, lost_focus: Callable[[], None]) -> None:
         self._viewport = viewport
         self._host = host
         self._lost_focus = lost_focus
         self._free: list[RowWidget] = []
         self.shown: dict[str, RowWidget] = {}
+        viewport.rows = lambda: sorted(self.shown.values(), key=lambda widget: widget.index)
 
     @property
     def made(self) -> int:
@@ -144,13 +200,11 @@ class Deck:
 
     def focused(self) -> RowWidget | None:
         """The row that has the keyboard, or None."""
-        return next((widget for widget in self.shown.values() if widget.hasFocus()), None)
+        return next((widget for widget in self.shown.values() if widget.has_keyboard()), None)
 
     def _recycle(self, key: str) -> None:
         widget = self.shown.pop(key)
-        if widget.hasFocus():
+        if widget.has_keyboard():
             self._lost_focus()
-        widget.sheet = None
-        widget.index = -1
-        widget.focused_hot = ""
+        widget.release()
         self._free.append(widget)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QContextMenuEvent,
     QFocusEvent,
     QGuiApplication,
@@ -14,7 +15,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
-from helix_desktop.ui.chat import accessible
+from helix_desktop.ui import accessibility
+from helix_desktop.ui.chat.accessible import RowArea
 from helix_desktop.ui.chat.arrivals import Arrivals
 from helix_desktop.ui.chat.board import Board, Spinner
 from helix_desktop.ui.chat.finder import Finder
@@ -48,10 +50,13 @@ class ChatView(QAbstractScrollArea):
     follow_changed = Signal(bool)
     find_finished = Signal(bool)
     typed = Signal(str)  # signs that are meant for the composer
+    accessible_role = QAccessible.Role.Pane
 
     def __init__(self, model: ChatModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        accessible.install()
+        accessibility.install()
+        rows = RowArea()
+        self.setViewport(rows)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
@@ -60,7 +65,7 @@ class ChatView(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
         self.highlighter = Highlighter(self)
         sheets = Sheets(model, Look(theme, 1.0, self.devicePixelRatioF()), self.highlighter)
-        self.board = Board(model, sheets, self.viewport(), self.verticalScrollBar())
+        self.board = Board(model, sheets, rows, self.verticalScrollBar())
         self.arrivals = Arrivals(self.board)
         self._selection = Selection(model, sheets)
         self.finder = Finder(self.board)
@@ -119,7 +124,7 @@ class ChatView(QAbstractScrollArea):
 
     def announce(self, words: str) -> None:
         """Tell screen readers something, for example "Reply finished" or "Approval needed: ..."."""
-        accessible.announce(self, words)
+        accessibility.announce(self, words)
 
     def copy(self) -> None:
         """Put the selected words on the clipboard."""

@@ -11,7 +11,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.context.event import AssistantSpoke, MessageQueued, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.ui.chat.accessible import row_words
 from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
@@ -244,4 +243,4 @@ def _last_words(rig: Rig) -> str:
     board = rig.chat.view.board
     shapes = rig.chat.model.shapes()
     drawn = board.deck.shown.get(shapes[-1].key) if board.deck and shapes else None
-    return row_words(drawn) if drawn is not None else ""
+    return drawn.text() if drawn is not None else ""

@@ -1,0 +1,76 @@
+"""What assistive technology finds in the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleInterface
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.rows import AssistantRow, ToolRow
+from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.theme import LIGHT
+from tests.support.chat_gallery import DIGEST
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    shown = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(shown)
+    shown.board.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.close()
+
+
+def _children(node: QAccessibleInterface) -> list[QAccessibleInterface]:
+    return [node.child(at) for at in range(node.childCount())]
+
+
+@pytest.fixture
+def screen_reader() -> Iterator[None]:
+    """Let the app believe that a screen reader runs."""
+    QAccessible.setActive(True)
+    yield
+    QAccessible.setActive(False)
+
+
+@pytest.mark.usefixtures("screen_reader")
+def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> None:
+    row = ToolRow("t", "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
+    view.board.model.reset([AssistantRow("a", "Some **words**.", model="Opus"), row])
+    area = QAccessible.queryAccessibleInterface(view.viewport())
+    assert area.role() == QAccessible.Role.List
+    answer, tool = _children(area)
+    assert [area.indexOfChild(one) for one in (answer, tool)] == [0, 1]
+    name, item = QAccessible.Text.Name, QAccessible.Role.ListItem
+    assert (answer.role(), answer.text(name)) == (item, "Opus")
+    assert (tool.role(), tool.text(name)) == (item, "Tool bash ls, done, cached")
+    assert [one.text(name) for one in _children(answer)] == ["Some words."]
+    button = next(one for one in _children(tool) if one.object().objectName() == "open:card")
+    assert (button.role(), button.text(name)) == (QAccessible.Role.Button, "Show the output of bash ls")
+    button.actionInterface().doAction(QAccessibleActionInterface.pressAction())
+    qtbot.waitUntil(lambda: view.board.sheets.is_open("t", "card"))
+    view.board.model.reset([AssistantRow("b", "Other words.", model="Opus")])
+    assert view.board.deck is not None
+    assert [one.object() for one in _children(area)] == [view.board.deck.shown["b"]]
+    view.announce("Reply finished")
+
+
+def test_tab_puts_the_keyboard_on_a_button_that_can_be_named(qtbot: QtBot, view: ChatView) -> None:
+    view.board.model.reset([ToolRow("t", "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")])
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    focused = view.window().focusWidget()
+    assert focused is not None
+    assert (focused.objectName(), focused.accessibleName()) == ("open:card", "Show the output of bash ls")
+    QTest.keyClick(focused, Qt.Key.Key_Return)
+    assert view.board.sheets.is_open("t", "card")
+    view.board.model.reset([])
+    assert view.hasFocus()
