@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 
 from helix_desktop.agent.approval import Approvals, AskedInWindow, Leeway
@@ -180,15 +180,17 @@ class Conversation(ByHand):
         return await self._turn
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
-        opened = self._engine.opened = asyncio.Event()  # its own: the former turn's end may come after this
         self.queue.leaving = queued
-        work = self._run(whole(text), attachments, queued)
-        self._turn = self._scope.start(work, f"turn {self.session.id}")
+        self._start(lambda: self._engine.run_turn(whole(text), attachments, queued))
+
+    def _start(self, turn: Callable[[], Awaitable[TurnEnded]]) -> None:
+        opened = self._engine.opened = asyncio.Event()  # its own: the former turn's end may come after this
+        self._turn = self._scope.start(self._run(turn), f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: opened.set())
 
-    async def _run(self, text: str, attachments: Sequence[Attachment], queued: int) -> TurnEnded:
+    async def _run(self, turn: Callable[[], Awaitable[TurnEnded]]) -> TurnEnded:
         try:
-            ended = await self._engine.run_turn(text, attachments, queued)
+            ended = await turn()
         finally:
             self._turn = None
         if ended.how == "done":
@@ -211,6 +213,17 @@ class Conversation(ByHand):
         self.demand_model()
         if not self.running:
             self._begin(text)
+
+    async def retry(self) -> None:
+        """Repeat the last step of the newest turn, unless that turn is done or one runs.
+
+        What waits is sent afterwards. Raises WorkspaceUntrusted, ModelUnchosen.
+        """
+        demand(self._parts.trusted)
+        self.demand_model()
+        if not self.running and self.session.transcript.retry() is not None:
+            self.queue.leaving = 0
+            self._start(self._engine.retry_turn)
 
     async def stop(self) -> None:
         """Stop the running turn as soon as the person's words are on record, and its subagents.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -17,13 +17,14 @@ from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.update import ArrivalVoided, Arriving, Trouble, TurnChanged
 from helix_desktop.context.digest import title_line
-from helix_desktop.context.errors import BudgetSpent, HelixError, ModelNonsense, ModelOverflow
+from helix_desktop.context.errors import BudgetSpent, HelixError, InputUnusable, ModelNonsense, ModelOverflow
 from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
     Attachment,
     SessionRenamed,
     TurnEnded,
+    TurnRetried,
     UserSpoke,
 )
 from helix_desktop.context.message import (
@@ -75,17 +76,24 @@ class Engine:
 
         Errors become the turn's end with what, why and what to do; nothing recorded is lost.
         """
+        return await self._run(lambda: self._open(text, attachments, queued))
+
+    async def retry_turn(self) -> TurnEnded:
+        """Repeat the last step of a turn that was not done, and go on from there to the turn's end."""
+        return await self._run(self._reopen)
+
+    async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
         self._session.publish(TurnChanged(running=True))
         try:
-            ended = await self._guarded(text, attachments, queued)
+            ended = await self._guarded(begin)
         finally:
             self._again = None
             self._session.publish(TurnChanged(running=False))
         return ended
 
-    async def _guarded(self, text: str, attachments: Sequence[Attachment], queued: int) -> TurnEnded:
+    async def _guarded(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
         try:
-            await self._open(text, attachments, queued)
+            await begin()
             await self._steps()
             return await self._end(TurnEnded("done"))
         except asyncio.CancelledError:
@@ -109,6 +117,21 @@ class Engine:
             titled = _first_title(self._session.transcript, text)
             said = UserSpoke(text, tokens, tuple(attachments), queued, mode, note)
             await self._session.record(*titled, said)
+        finally:
+            self.opened.set()
+
+    async def _reopen(self) -> None:
+        self.partial = ""
+        try:
+            await self._session.mend()
+
+            def retried() -> list[TurnRetried]:
+                found = self._session.transcript.retry()
+                if found is None:
+                    raise InputUnusable("There is no turn to retry.", "The newest turn is done.")
+                return [found]
+
+            await self._session.record_decided(retried)
         finally:
             self.opened.set()
 

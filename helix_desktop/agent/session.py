@@ -19,6 +19,7 @@ from helix_desktop.context.event import (
     SessionStarted,
     ToolAnswered,
     TurnEnded,
+    TurnRetried,
     UserSpoke,
 )
 from helix_desktop.context.message import Ended, ToolCall
@@ -131,6 +132,9 @@ class Session:
     def _summary(self, recorded: Sequence[Recorded], now: int) -> SessionSummary:
         spoken = (UserSpoke, AssistantSpoke, ToolAnswered)
         added = sum(isinstance(one.event, spoken) for one in recorded)
+        for one in recorded:
+            if isinstance(one.event, TurnRetried):
+                added -= len(self.transcript.items) - self.transcript.position(one.event.after)
         titled = (SessionStarted, SessionRenamed)
         titles = [one.event.title for one in recorded if isinstance(one.event, titled)]
         parents = [one.event.parent for one in recorded if isinstance(one.event, SessionStarted)]

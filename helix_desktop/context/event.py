@@ -228,6 +228,17 @@ class TurnEnded(Fact, frozen=True, tag="turn-ended"):
     cause: Literal["", "budget"] = ""
 
 
+class TurnRetried(Fact, frozen=True, tag="turn-retried"):
+    """The user repeated the last step of the turn that ended with event `of`.
+
+    What was said behind event `after` left the context: an answer that broke off. Steps that ran tools stay,
+    because what they changed stays changed.
+    """
+
+    of: int
+    after: int
+
+
 class BudgetSet(Fact, frozen=True, tag="budget-set"):
     """The person said what the session may spend: tokens in and out, and US dollars (0: as much as it takes).
 
@@ -263,6 +274,7 @@ Event = (
     | Pinned
     | Unpinned
     | TurnEnded
+    | TurnRetried
     | SweepMade
     | FoldMade
     | ObservationsMade

@@ -49,7 +49,7 @@ def _seq(item: Item) -> int:
 
 
 class History:
-    """The messages of a session; only `_append` adds one.
+    """The messages of a session; only `_append` adds one, and `_drop_behind` takes the newest away.
 
     `users` are the person's, `reports` the agent's for which the provider reported its input.
     """
@@ -88,6 +88,15 @@ class History:
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
         return item
+
+    def _drop_behind(self, seq: int) -> None:
+        """Drop the messages behind an event, as if they had never been said."""
+        count = self.position(seq)
+        del self.items[count:], self._seqs[count:], self._cumulative[count:]
+        for found in (self.users, self.reports):
+            del found[bisect_right(found, seq, key=_seq) :]
+        self._beyond.clear()
+        self.steps, self.turns = (self.items[-1].step, self.items[-1].turn) if self.items else (0, 0)
 
     def position(self, seq: int) -> int:
         """How many items lie at or before `seq`."""

@@ -23,6 +23,7 @@ from helix_desktop.context.event import (
     SubagentStarted,
     ToolAnswered,
     TurnEnded,
+    TurnRetried,
     UserSpoke,
 )
 from helix_desktop.context.event_rewrite import (
@@ -68,6 +69,7 @@ class Transcript(History):
         self.last_seq = 0
         self.last_at = 0
         self.turn_open = False
+        self.unfinished = 0  # the event that ended the newest turn before it was done; 0: none did
         self.open_calls: dict[str, ToolCall] = {}
         self.held: dict[str, ToolAnswered] = {}
         self.queued: dict[int, MessageQueued] = {}
@@ -118,8 +120,8 @@ class Transcript(History):
                 self.mode = mode
             case MessageQueued() | QueueChanged() as event:
                 self._line_up(recorded.seq, event)
-            case TurnEnded():
-                self.turn_open = False
+            case TurnEnded() | TurnRetried() as event:
+                self._end_or_reopen(recorded.seq, event)
             case SubagentStarted(call_id=call_id, session=session):
                 self.subagents[call_id] = session
             case BudgetSet(tokens=tokens, cost=cost):
@@ -135,6 +137,15 @@ class Transcript(History):
             return
         known = [(one, self.queued[one.seq]) for one in event.waiting if one.seq in self.queued]
         self.queued = {one.seq: replace(was, text=one.text, steer=one.steer) for one, was in known}
+
+    def _end_or_reopen(self, seq: int, event: TurnEnded | TurnRetried) -> None:
+        if isinstance(event, TurnEnded):
+            self.turn_open = False
+            self.unfinished = 0 if event.how == "done" else seq
+            return
+        self.turn_open, self.unfinished = True, 0
+        self._drop_behind(event.after)
+        self._lay_out()
 
     def _tried(
         self, recorded: Recorded, event: HandoverFailed | ObservationsFailed | ObservationsMade
@@ -155,7 +166,7 @@ class Transcript(History):
         match event:
             case UserSpoke(queued=queued, steered=steered, mode=mode):
                 self.turns += not steered
-                self.turn_open = True
+                self.turn_open, self.unfinished = True, 0
                 self.queued.pop(queued, None)
                 self.told_mode = mode
             case AssistantSpoke(calls=calls, model=model):
@@ -208,6 +219,18 @@ class Transcript(History):
     def _lay_out(self) -> None:
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
         self._live = arrange(self.items, self.position, self._covers, pinned)
+
+    def retry(self) -> TurnRetried | None:
+        """Return the event that repeats the last step of the newest turn; None if that turn is done or runs.
+
+        A step that called tools stays with its answers: the model has to know what it changed.
+        """
+        if not self.unfinished or not self.items:
+            return None
+        last = self.items[-1]
+        if isinstance(last.event, AssistantSpoke) and not last.event.calls:
+            last = self.items[-2]
+        return TurnRetried(self.unfinished, last.seq)
 
     def fork(self) -> Transcript:
         """A copy that may take in further events without touching this one."""

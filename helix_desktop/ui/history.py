@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered
 from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.handover import render
 from helix_desktop.context.transcript import Transcript
@@ -86,7 +86,7 @@ class History(QObject):
             case "set_budget":
                 self._work.spending.ask()
             case "retry":
-                self._with(lambda one: self._do(one.send(_last_words(one.session.transcript)), "retry"))
+                self._with(lambda one: self._do(one.retry(), "retry"))
             case _:
                 pass
 
@@ -178,8 +178,3 @@ def markdown_of(handover: HandoverMade) -> str:
     made = f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
     why = trigger_text(handover.trigger, handover.threshold)
     return f"# Handover\n\n{made}, {why}\n\n{render(handover, ())}\n"
-
-
-def _last_words(transcript: Transcript) -> str:
-    said = [item.event.text for item in reversed(transcript.items) if isinstance(item.event, UserSpoke)]
-    return said[0] if said else CONTINUE

@@ -314,7 +314,7 @@ def _rows_of_the_program(at: int) -> list[Row]:
         NoticeRow(
             "n3", "info", "The offline demo answers from a script.", "", "Paste a key to talk to a model."
         ),
-        AssistantRow("b2", "I stopped half", at, "Haiku", stopped=True),
+        AssistantRow("b2", "I stopped half", at, "Haiku"),
         AssistantRow("b3", "", at, "Haiku", streaming=True),
     ]
 

@@ -208,13 +208,19 @@ def _output(maker: Maker, dice: Dice) -> int:
 
 def _trouble(maker: Maker, dice: Dice) -> None:
     """What happens now and then."""
-    _ACTIONS[dice.one_of(("fail", "crash", "crash", "rename", "pause", "refuse", "unobserved"))](maker, dice)
+    _ACTIONS[dice.one_of(_TROUBLES)](maker, dice)
 
 
 def _crash(maker: Maker, _: Dice) -> None:
     """The app ends and comes back."""
     maker.reload()
     maker.end("interrupted")
+
+
+def _fail_and_retry(maker: Maker, dice: Dice) -> None:
+    """The model fails in the middle of its words, and the person retries."""
+    maker.end("failed", dice.words())
+    maker.retry()
 
 
 def _pause(maker: Maker, _: Dice) -> None:
@@ -224,6 +230,7 @@ def _pause(maker: Maker, _: Dice) -> None:
 
 _FORMS: tuple[Form, ...] = ("full", "full", "full", "preview", "compact")
 _SIZES = (0, 3, 40, 400, 1_200, 6_000, 20_000)
+_TROUBLES = ("fail", "crash", "crash", "rename", "pause", "refuse", "unobserved", "fail_and_retry", "retry")
 _ACTIONS: dict[str, Callable[[Maker, Dice], object]] = {
     "user": _user,
     "step": _step,
@@ -237,6 +244,8 @@ _ACTIONS: dict[str, Callable[[Maker, Dice], object]] = {
     "crash": _crash,
     "stop": lambda maker, dice: maker.end("stopped", dice.words()),
     "fail": lambda maker, _: maker.end("failed"),
+    "retry": lambda maker, _: maker.retry(),
+    "fail_and_retry": _fail_and_retry,
     "rename": lambda maker, dice: maker.record(SessionRenamed(dice.words())),
     "sweep": lambda maker, dice: rewriting.sweep_all(maker, dice.number(2)),
     "sweep_images": lambda maker, dice: rewriting.sweep_images(maker, bool(dice.number(1))),
@@ -256,7 +265,7 @@ _ACTIONS: dict[str, Callable[[Maker, Dice], object]] = {
     "redo": lambda maker, dice: maker.redo(dice.number(len(maker.transcript.rewrites.undone))),
 }
 TALK = ("user", "step", "answer", "work", "turn", "write", "recall")
-WORK = (*TALK, "stop", "fail", "crash", "rename", "pause")
+WORK = (*TALK, "stop", "fail", "crash", "retry", "rename", "pause")
 REWRITES = (
     "sweep",
     "sweep_images",

@@ -281,6 +281,11 @@ class Maker:
             )
         self.record(TurnEnded(how))
 
+    def retry(self) -> None:
+        """Repeat the last step of a turn that was cut off."""
+        if (event := self.transcript.retry()) is not None:
+            self.record(event)
+
     def sweep(self, sweep: Sweep | None, reason: SweepReason) -> None:
         """Record a sweep that the planner decided."""
         if sweep is not None:

@@ -1,4 +1,4 @@
-"""What is painted around the text of an answer: its head, its caret while it grows, that it was stopped."""
+"""What is painted around the text of an answer: its head and its caret while it grows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QLinearGradient, QPainter
 
 from helix_desktop.ui.chat.look import BODY, SEMIBOLD, SMALL, UI, Look
-from helix_desktop.ui.chat.paint import CHIP_HEIGHT, ChipStyle, chip, chip_width, icon, line_of_text
+from helix_desktop.ui.chat.paint import ChipStyle, chip, chip_width, icon, line_of_text
 from helix_desktop.ui.chat.rows import AssistantRow
 from helix_desktop.ui.chat.text_piece import TextPiece
 
@@ -59,13 +59,6 @@ def paint_waiting(painter: QPainter, look: Look, top: float, tick: int) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(look.color(color))
         painter.drawEllipse(QRectF(2 + dot * look.px(11), top + look.px(9), look.px(6), look.px(6)))
-
-
-def paint_stopped(painter: QPainter, look: Look, bottom: float) -> None:
-    """Draw, above a height in pixels, that the person stopped the answer."""
-    style = ChipStyle(look.theme.muted, look.theme.raised, look.theme.border, "square")
-    wide, tall = chip_width(look, "Stopped by you", style), look.px(CHIP_HEIGHT)
-    chip(painter, look, QRectF(0, bottom - tall, wide, tall), "Stopped by you", style)
 
 
 def _word(painter: QPainter, look: Look, room: QRectF, text: str, strong: bool) -> float:

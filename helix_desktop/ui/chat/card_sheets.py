@@ -24,6 +24,7 @@ from helix_desktop.ui.chat.sheet import Setting, Sheet, Studio
 from helix_desktop.ui.chat.text_piece import TextPiece
 
 _PAD = 16.0
+_DETAILS = "details"
 
 
 def action_label(action: str) -> str:
@@ -48,6 +49,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "pin": "pin",
     "budget": "gauge",
     "interrupted": "pause",
+    "attempt": "rotate-ccw",
     "undone": "undo-2",
     "mode": "shield",
 }
@@ -63,6 +65,10 @@ class DividerSheet(Sheet):
         self._chip = QRectF()
         self._middle = 0.0
         self._span = (0.0, 0.0)
+        self._open = _DETAILS in setting.opened
+        if self._open:
+            theme = self.look.theme
+            self.texts = [paragraph(text, studio, theme.muted, UI) for text in row.details]
 
     def _style(self) -> ChipStyle:
         theme, row = self.look.theme, self._divider
@@ -79,9 +85,8 @@ class DividerSheet(Sheet):
         look = self.look
         tall = look.px(23)
         wide = min(width - 8, chip_width(look, self._words, self._style()))
-        widths = [
-            look.width(action_label(name), look.font(SMALL)) + look.px(16) for name in self._divider.actions
-        ]
+        buttons = self._buttons()
+        widths = [look.width(label, look.font(SMALL)) + look.px(16) for _, label in buttons]
         beside = sum(widths) + (look.px(6) if widths else 0)
         same_line = wide + beside <= width - look.px(48)
         left = (width - wide - (beside if same_line else 0)) / 2
@@ -90,12 +95,26 @@ class DividerSheet(Sheet):
         x = self._chip.right() + look.px(6) if same_line else (width - beside) / 2
         y = self._chip.y() if same_line else self._chip.bottom() + look.px(3)
         self.hots = []
-        for name, room in zip(self._divider.actions, widths, strict=True):
+        for (name, label), room in zip(buttons, widths, strict=True):
             rect = QRectF(x, y - 0.5, room, tall + 1)
-            self.hots.append(Hot(f"action:{name}", action_label(name), rect, radius=7))
+            self.hots.append(Hot(name, label, rect, radius=7))
             x += room
         self._span = (left, x if same_line else self._chip.right())
-        return y + tall + look.px(5)
+        return self._arrange_details(y + tall + look.px(5), width)
+
+    def _buttons(self) -> list[tuple[str, str]]:
+        """Name and label of each button."""
+        found = [(f"action:{name}", action_label(name)) for name in self._divider.actions]
+        if self._divider.details:
+            found.append((f"open:{_DETAILS}", "Hide" if self._open else "Show"))
+        return found
+
+    def _arrange_details(self, y: float, width: float) -> float:
+        look = self.look
+        for text in self.texts:
+            text.x, text.y = look.px(14), y + look.px(3)
+            y = text.y + text.layout(width - look.px(14)) + look.px(5)
+        return y
 
     def _paint(self, painter: QPainter, paint: Paint) -> None:
         look = self.look
@@ -114,6 +133,9 @@ class DividerSheet(Sheet):
         chip(painter, look, self._chip, self._words, style)
         for hot in self.hots:
             button(painter, look, hot, paint, "ghost")
+        for text in self.texts:
+            painter.fillRect(QRectF(0, text.y, 2, text.height), look.color(look.theme.border_strong))
+            text.paint(painter, paint.clip, paint.marks_of(text))
 
 
 _LEVELS = {"error": "circle-alert", "warning": "triangle-alert", "info": "info"}

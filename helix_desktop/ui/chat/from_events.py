@@ -13,6 +13,7 @@ from helix_desktop.context.event import (
     SubagentStarted,
     ToolAnswered,
     TurnEnded,
+    TurnRetried,
     UserSpoke,
 )
 from helix_desktop.context.event_rewrite import (
@@ -45,6 +46,7 @@ from helix_desktop.ui.chat.rows import (
     UserRow,
 )
 from helix_desktop.ui.chat.tool_rows import ToolRows
+from helix_desktop.ui.chat.turn_ends import TurnEnds
 from helix_desktop.ui.figures import tokens_text
 
 _REWRITES = (
@@ -56,7 +58,7 @@ class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
     def __init__(self) -> None:
-        self._tools, self._dividers = ToolRows(), Dividers()
+        self._tools, self._dividers, self._ends = ToolRows(), Dividers(), TurnEnds()
 
     def apply(self, recorded: Recorded, after: Transcript) -> list[Row]:
         """The rows that this event adds or changes; `after` is the transcript with it applied."""
@@ -68,17 +70,18 @@ class ChatRows:
         rows: list[Row] = []
         match recorded.event:
             case UserSpoke() as said:
-                rows = [_said(recorded, said, after)]
+                rows = [*self._ends.resumed(new_turn=not said.steered), _said(recorded, said, after)]
             case AssistantSpoke() as spoke:
                 rows = list(self._spoken(recorded, spoke))
+                self._ends.answered(recorded, spoke, rows)
             case ToolAnswered() as answer:
                 rows = [row for row in (self._tools.answered(recorded, answer, after),) if row]
             case SubagentStarted() as started:
                 rows = [row for row in (self._tools.started(started),) if row]
             case OutputHeld(answer=answer):
                 rows = [row for row in (self._tools.held(answer),) if row]
-            case TurnEnded() as ended:
-                rows = _ended(recorded, ended)
+            case TurnEnded() | TurnRetried() as event:
+                rows = self._ends.changed(recorded, event)
             case HandoverFailed() | ObservationsFailed() as failed:
                 rows = [NoticeRow(f"e{recorded.seq}", "warning", failed.what, failed.why)]
             case BudgetNeared() as neared:
@@ -97,7 +100,6 @@ class ChatRows:
                 recorded.at,
                 model_name(spoke.model, spoke.demo),
                 spoke.demo,
-                stopped=spoke.stop == "stopped",
                 reasoning=spoke.reasoning,
             )
         yield from self._tools.called(recorded.seq, spoke)
@@ -130,6 +132,8 @@ def all_rows(log: list[Recorded]) -> tuple[ChatRows, list[Row]]:
     for recorded in log:
         transcript.apply(recorded)
         for row in rows.add(recorded, transcript):
+            for key in row.replaces if isinstance(row, DividerRow) else ():
+                ordered.pop(key, None)
             ordered[row.key] = row
     for row in rows.rebadged(transcript):
         ordered[row.key] = row
@@ -151,18 +155,3 @@ def _neared(recorded: Recorded, neared: BudgetNeared) -> NoticeRow:
     budget = Budget(neared.most_tokens, neared.most_cost)
     why = f"{budget.text(Spending(neared.tokens, neared.cost))}; at the end of it the turn ends."
     return NoticeRow(f"e{recorded.seq}", "info", what, why, actions=("set_budget",))
-
-
-def _ended(recorded: Recorded, ended: TurnEnded) -> list[Row]:
-    key = f"e{recorded.seq}"
-    if ended.cause == "budget":
-        actions = ("set_budget", "continue")
-        return [NoticeRow(key, "warning", ended.what, ended.why, "Set a larger one, and continue.", actions)]
-    if ended.how == "failed":
-        return [NoticeRow(key, "error", ended.what, ended.why, ended.fix, ("retry",))]
-    if ended.how == "interrupted":
-        text = "Interrupted: the app stopped in the middle of this turn"
-        return [DividerRow(key, "interrupted", text, recorded.seq, actions=("continue",))]
-    if ended.how == "stopped":
-        return [DividerRow(key, "interrupted", "You stopped this turn", recorded.seq)]
-    return []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.answer_paint import HEAD, paint_caret, paint_head, paint_stopped, paint_waiting
+from helix_desktop.ui.chat.answer_paint import HEAD, paint_caret, paint_head, paint_waiting
 from helix_desktop.ui.chat.growth import Growth
 from helix_desktop.ui.chat.lazy_sheet import LazySheet
-from helix_desktop.ui.chat.look import GAP, MEDIUM, SMALL
+from helix_desktop.ui.chat.look import MEDIUM, SMALL
 from helix_desktop.ui.chat.markdown import read_typed
 from helix_desktop.ui.chat.paint import (
     CHIP_HEIGHT,
@@ -152,8 +152,6 @@ class AssistantSheet(LazySheet):
         self.hots = [*self._thoughts.hots, *self._slabs.hots(), *self._stack.hots()]
         if not begun and self._row.streaming:
             y += look.px(24)
-        if self._row.stopped:
-            y += look.px(CHIP_HEIGHT + GAP)
         return max(y, look.px(8))
 
     def _paint(self, painter: QPainter, paint: Paint) -> None:
@@ -166,5 +164,3 @@ class AssistantSheet(LazySheet):
             paint_caret(painter, self.look, self._stack.parts[-1].text)
         elif self._row.streaming:
             paint_waiting(painter, self.look, self._top, paint.tick)
-        if self._row.stopped:
-            paint_stopped(painter, self.look, self.height)

@@ -26,7 +26,15 @@ from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
 from helix_desktop.ui.chat.live_calls import LiveCalls
 from helix_desktop.ui.chat.live_strip import Live
 from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import ApprovalRow, AssistantRow, NoticeRow, Original, Row, ToolState
+from helix_desktop.ui.chat.rows import (
+    ApprovalRow,
+    AssistantRow,
+    DividerRow,
+    NoticeRow,
+    Original,
+    Row,
+    ToolState,
+)
 
 _RETRY = "retry"
 _INLINE = 2_000  # a log up to this many events is read without a thread
@@ -128,6 +136,8 @@ class ChatPresenter:
         if isinstance(recorded.event, AssistantSpoke):
             rows = self._settle(rows)
         for row in rows:
+            for key in row.replaces if isinstance(row, DividerRow) else ():
+                self._drop(key)
             self._put(row)
 
     def _settle(self, rows: list[Row]) -> list[Row]:

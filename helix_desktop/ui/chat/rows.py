@@ -28,6 +28,7 @@ DividerKind: TypeAlias = Literal[
     "pin",
     "budget",
     "interrupted",
+    "attempt",
     "undone",
     "mode",
 ]
@@ -58,7 +59,6 @@ class AssistantRow:
     model: str = ""
     demo: bool = False
     streaming: bool = False
-    stopped: bool = False
     reasoning: str = ""
 
 
@@ -164,6 +164,7 @@ class DividerRow:
     """A line across the flow where the window was rewritten or a turn broke off.
 
     `quiet` is for what needs no attention; `about` is the event that it concerns, where that is another one.
+    `details` are paragraphs that are shown on demand; they came from the rows `replaces`.
     """
 
     key: str
@@ -174,6 +175,8 @@ class DividerRow:
     actions: tuple[str, ...] = ()
     quiet: bool = False
     about: int = 0
+    details: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,7 @@ def source_text(row: Row) -> str:
         case ApprovalRow():
             return _lines(row.summary, row.detail, *row.offers)
         case DividerRow():
-            return row.text
+            return _lines(row.text, *row.details)
         case NoticeRow():
             return _lines(row.what, row.why, row.fix)
 

@@ -59,7 +59,7 @@ async def set_to(rig: Rig, tokens: str, cost: str = "") -> None:
 
 async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, tmp_path: Path) -> None:
     """What was spent stands below; near the end it is told; the end says what to do, and doing it goes on."""
-    async with ChatServer(reader(4)) as server, opened_window(qapp, tmp_path) as rig:
+    async with ChatServer(reader(5)) as server, opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.use_server(server)
         line = rig.window.spending
@@ -74,16 +74,20 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
         assert ended.cause == "budget"
         assert line.text() == "3k tokens · 100 % of 3k tokens"
         (notice,) = rig.rows(NoticeRow)
-        assert (notice.level, notice.actions) == ("warning", ("set_budget", "continue"))
+        assert (notice.level, notice.actions) == ("warning", ("set_budget", "retry"))
         assert "3,000 of 3,000 tokens" in notice.why
         rig.chat.view.action_triggered.emit(notice.key, "set_budget")
         await set_to(rig, "4,500")
-        rig.chat.view.action_triggered.emit(notice.key, "continue")
+        rig.chat.view.action_triggered.emit(notice.key, "retry")
         await until(lambda: len(rig.facts(TurnEnded)) == 2, "the end of the next turn")
         await rig.turn_over()
-        assert [row.level for row in rig.rows(NoticeRow)] == ["warning", "info", "warning"]
-        assert "4,000 of 4,500" in rig.rows(NoticeRow)[1].why
-        assert [row.text for row in rig.rows(DividerRow)] == ["Budget: 3,000 tokens", "Budget: 4,500 tokens"]
+        assert [row.level for row in rig.rows(NoticeRow)] == ["info", "warning"]
+        assert "4,000 of 4,500" in rig.rows(NoticeRow)[0].why
+        assert [row.text for row in rig.rows(DividerRow)] == [
+            "Budget: 3,000 tokens",
+            "Budget: 4,500 tokens",
+            "Attempt 1 failed",
+        ]
 
 
 async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Path) -> None:

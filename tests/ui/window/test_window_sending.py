@@ -133,8 +133,7 @@ async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplicati
             QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
         await rig.turn_over()
         assert rig.facts(AssistantSpoke)[0].text == "Half an"
-        assert [row.text for row in rig.rows(DividerRow)] == ["You stopped this turn"]
-        assert rig.rows(AssistantRow)[0].stopped
+        assert [row.text for row in rig.rows(DividerRow)] == ["Stopped"]
 
         await rig.say("Again")
         assert rig.rows(AssistantRow)[-1].text == "Whole"
@@ -189,6 +188,9 @@ async def test_a_server_that_is_down_is_told_and_retry_sends_again(
             rig.chat.view.action_triggered.emit(notice.key, "retry")
             await until(lambda: len(rig.facts(TurnEnded)) == 2, "the second try ended")
             assert rig.rows(AssistantRow)[-1].text == "Here"
+            assert [row.text for row in rig.rows(UserRow)] == ["Anybody?"]
+            assert [row.text for row in rig.rows(DividerRow)] == ["Attempt 1 failed"]
+            assert not rig.rows(NoticeRow)
 
 
 async def test_whoever_speaks_while_reading_above_sees_the_answer(qapp: QApplication, tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ async def test_a_turn_that_was_cut_off_goes_on_with_one_click(qapp: QApplication
             await rig.opened.shell.begin()
             await until(lambda: len(rig.ahead()) == 2, "both wait in sight")
             (cut,) = [row for row in rig.rows(DividerRow) if row.kind == "interrupted"]
-            assert cut.actions == ("continue",)
+            assert cut.actions == ("continue", "retry")
             rig.chat.view.action_triggered.emit(cut.key, "continue")
             await until(lambda: len(rig.facts(TurnEnded)) == 3, "both turns ended")
             await rig.turn_over()

@@ -96,6 +96,11 @@ class Working(RuleBasedStateMachine):
         self.maker.end("stopped" if how == "stopped" else "failed", words)
 
     @rule()
+    def retry(self) -> None:
+        """The person retries a turn that was cut off."""
+        self.maker.retry()
+
+    @rule()
     def crash(self) -> None:
         """The app ends in the middle, and comes back to what was stored."""
         self.maker.reload()
