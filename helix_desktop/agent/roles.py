@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from helix_desktop.agent.ports import Model
@@ -45,6 +45,10 @@ class Roles:
 
 Settings = Callable[[], tuple[Policy, Frame, Roles]]
 """What a conversation runs under now: may change between two steps."""
+
+
+RolesFor = Callable[[str], Awaitable[Roles]]
+"""Resolves a main model PROVIDER/NAME to the roles under it. Raises HelixError when it is not set up."""
 
 
 def _each_once(*models: Model | None) -> tuple[Model, ...]:

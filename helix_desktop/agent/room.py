@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Callable
 
@@ -11,16 +12,26 @@ from helix_desktop.agent.conversation import Conversation, Parts
 from helix_desktop.agent.holdings import Holdings
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.purse import Purse
-from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.roles import Roles, RolesFor
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.terms import Terms
+from helix_desktop.agent.terms import SessionTerms, Terms
 from helix_desktop.agent.update import ChangedOutside, Happened, Update
 from helix_desktop.context.content import SessionSummary
-from helix_desktop.context.event import NEW_TITLE, AssistantSpoke, ModelRole, Recorded, SessionStarted
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.event import (
+    NEW_TITLE,
+    AssistantSpoke,
+    ModelChosen,
+    ModelRole,
+    Recorded,
+    SessionStarted,
+)
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.spending import Spending
 from helix_desktop.context.transcript import Transcript
+
+log = logging.getLogger(__name__)
 
 
 class Room(Holdings):
@@ -44,6 +55,10 @@ class Room(Holdings):
         self._open: dict[str, Conversation] = {}
         self._children: dict[str, Conversation] = {}
         self._led: dict[str, tuple[Terms, ModelRole]] = {}  # of subagents that answer by a role, by session
+        self._own_terms: dict[str, SessionTerms] = {}  # of sessions that a user works in
+        self.roles_for: RolesFor | None = None
+        """Resolves the model that is chosen for one session; without it sessions follow the room."""
+        self._one_model = False  # whether one model answers whatever sessions have chosen
         self._listeners: list[Callable[[str, Update], None]] = []
 
     def clock(self) -> int:
@@ -58,17 +73,55 @@ class Room(Holdings):
     async def use(self, models: Model | Roles) -> None:
         """Let other models work from the next step on; subagents at work go on with those they began with.
 
-        A model alone is the new main one, beside the others as they are.
+        A model alone is the new main one, beside the others as they are; it answers in every session, also
+        where another one was chosen.
         """
+        self._one_model = not isinstance(models, Roles)
         await self.terms.use(models)
-        for session, (terms, role) in tuple(self._led.items()):
+        for session in (*self._own_terms, *self._led):
             known = self.known(session)
-            if known is not None and not known.running:  # a person goes on with it
-                await terms.use(self.terms.roles.with_main(self._answering(role)))
+            if known is not None:
+                await self._follow_choice(known)
+
+    async def choose_model(self, session: str, label: str) -> None:
+        """Let the model PROVIDER/NAME answer one open session from now on; empty: the workspace's default.
+
+        Raises HelixError when it is not set up, StoreError.
+        """
+        conversation = self._open[session]
+        if label and self.roles_for is not None:
+            await self.roles_for(label)  # raises before anything is recorded
+        await conversation.session.record(ModelChosen(label))
+        await self._follow_choice(conversation)
+
+    async def _follow_choice(self, conversation: Conversation) -> None:
+        """Let the model answer that a session has chosen; a subagent at work goes on with the one it has."""
+        session, transcript = conversation.session.id, conversation.session.transcript
+        chosen = await self._chosen_roles(transcript.chosen_model)
+        if (own := self._own_terms.get(session)) is not None:
+            if chosen is None:
+                own.follow()
+            else:
+                await own.choose(chosen)
+        elif session in self._led and not conversation.running:
+            terms, role = self._led[session]
+            await terms.use(chosen or _by_role(self.terms.roles, role))
+
+    async def _chosen_roles(self, label: str) -> Roles | None:
+        """Return the roles under a chosen model; None without one, or when it is not set up any more."""
+        if not label or self._one_model or self.roles_for is None:
+            return None
+        try:
+            return await self.roles_for(label)
+        except HelixError as error:
+            log.warning("the model chosen for a session is not used: %s", error)
+            return None
 
     async def retool(self) -> None:
         """Let the model know of changed tools from the next step on; subagents keep those they began with."""
         await self.terms.retool()
+        for own in tuple(self._own_terms.values()):
+            await own.retool()
 
     async def sessions(self, parent: str = "") -> list[SessionSummary]:
         """All sessions that a person began, or the subagents of one, last used first."""
@@ -115,16 +168,19 @@ class Room(Holdings):
         """A session's conversation; a subagent's goes on under its own terms, with what subagents may do."""
         known = session.transcript
         leeway = Leeway(known.mode)
+        chosen = await self._chosen_roles(known.chosen_model)
         if not known.parent:
-            return Conversation(session, scope, self._parts, self.terms, _Nursery(self, leeway), leeway)
+            own = Terms(self._parts, lambda: self.policy, self.terms.roles, self._ratios)
+            shared = SessionTerms(self.terms, own)
+            if chosen is not None:
+                await shared.choose(chosen)
+            if session.id not in self._open:  # else it was opened meanwhile, with terms of its own
+                self._own_terms[session.id] = shared
+            return Conversation(session, scope, self._parts, shared, _Nursery(self, leeway, shared), leeway)
         parts = self._parts.for_subagents()
-        terms = Terms(
-            parts,
-            lambda: known.own_policy or self.policy,
-            self.terms.roles.with_main(self._answering(known.answering)),
-            self._ratios,
-        )
-        await terms.use(terms.roles)
+        roles = chosen or _by_role(self.terms.roles, known.answering)
+        terms = Terms(parts, lambda: known.own_policy or self.policy, roles, self._ratios)
+        await terms.use(roles)
         self._led[session.id] = (terms, known.answering)
         return Conversation(
             session, scope, parts, terms, leeway=leeway, above=lambda: self._paying(known.parent)
@@ -133,11 +189,6 @@ class Room(Holdings):
     def _paying(self, parent: str) -> Purse | None:
         """The purse of the session that a subagent works for, while that is open."""
         return self._open[parent].purse if parent in self._open else None
-
-    def _answering(self, role: ModelRole) -> Model:
-        """The workspace's model of a role; where none is set for it, the main one."""
-        roles = self.terms.roles
-        return {"main": None, "fast": roles.fast, "long": roles.long}[role] or roles.main
 
     def _hear(self, session: Session, update: Update) -> None:
         match update:
@@ -151,11 +202,14 @@ class Room(Holdings):
                 listener(session.id, update)
 
     async def admit(
-        self, policy: Policy | None, model: Model | None, role: ModelRole, leeway: Leeway
+        self, policy: Policy | None, model: Model | None, role: ModelRole, leeway: Leeway, roles: Roles
     ) -> Conversation:
-        """A subagent's conversation, without a log yet; by the room's policy and model if none is given."""
+        """A subagent's conversation, without a log yet; by the room's policy if none is given.
+
+        Without a model the one of its role among `roles` answers.
+        """
         parts, scope = self._parts.for_subagents(), TaskScope()
-        roles = self.terms.roles.with_main(model or self._answering(role))
+        roles = roles.with_main(model) if model is not None else _by_role(roles, role)
         terms = Terms(parts, lambda: policy or self.policy, roles, self._ratios)
         await terms.use(terms.roles)
         session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
@@ -184,6 +238,7 @@ class Room(Holdings):
             await conversation.close()
             self._open.pop(session, None)
             self._led.pop(session, None)
+            self._own_terms.pop(session, None)
 
     def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
         """Hear the updates of every open session, and of subagents what their parents tell of them.
@@ -217,15 +272,20 @@ class Room(Holdings):
 class _Nursery:
     """Where the subagents of one conversation come from: they act as freely as it does, and no more."""
 
-    def __init__(self, room: Room, leeway: Leeway) -> None:
-        self._room, self._leeway = room, leeway
+    def __init__(self, room: Room, leeway: Leeway, terms: SessionTerms) -> None:
+        self._room, self._leeway, self._terms = room, leeway, terms
 
     async def admit(
         self, policy: Policy | None, model: Model | None, role: ModelRole = "main"
     ) -> Conversation:
         """A subagent's conversation, without a log yet."""
-        return await self._room.admit(policy, model, role, self._leeway)
+        return await self._room.admit(policy, model, role, self._leeway, self._terms.roles)
 
     async def release(self, session: str) -> None:
         """Let go of a subagent that has ended."""
         await self._room.release(session)
+
+
+def _by_role(roles: Roles, role: ModelRole) -> Roles:
+    """Return the roles with the model of one role as the main one; where none is set for it, unchanged."""
+    return roles.with_main({"main": None, "fast": roles.fast, "long": roles.long}[role] or roles.main)

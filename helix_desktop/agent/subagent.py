@@ -19,6 +19,7 @@ from helix_desktop.context.errors import SubagentFailed, ToolError
 from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
+    ModelChosen,
     ModelRole,
     SessionStarted,
     SubagentStarted,
@@ -119,6 +120,9 @@ class Subagents:
         """Put on record that it is there: in its own log, and in the parent's for the call that asked."""
         own = fields_of(policy) if policy is not None else {}
         await child.session.record(SessionStarted(title, self._session.id, call, role, own))
+        chosen = self._session.transcript.chosen_model
+        if chosen and child.model.label == chosen:  # so that it goes on with it when it is opened later
+            await child.session.record(ModelChosen(chosen))
         if call:
             shown = "" if title == NEW_TITLE else title
             await self._session.record(SubagentStarted(call, child.session.id, shown, role))

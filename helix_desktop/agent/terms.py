@@ -90,5 +90,36 @@ class Terms:
         return self._scaled[2]
 
 
+class SessionTerms:
+    """The settings of one session: its room's, until a model is chosen for this session alone."""
+
+    def __init__(self, shared: Terms, own: Terms) -> None:
+        """Start with the room's; `own` is used once `choose` has been called."""
+        self._shared, self._own, self._chosen = shared, own, False
+
+    async def choose(self, roles: Roles) -> None:
+        """Let these models work in this session from the next step on."""
+        await self._own.use(roles)
+        self._chosen = True
+
+    def follow(self) -> None:
+        """Follow the room's models from the next step on."""
+        self._chosen = False
+
+    async def retool(self) -> None:
+        """Tell the session's own model of changed tools; the room tells its own."""
+        if self._chosen:
+            await self._own.retool()
+
+    @property
+    def roles(self) -> Roles:
+        """The models that work now."""
+        return self._own.roles if self._chosen else self._shared.roles
+
+    def __call__(self) -> tuple[Policy, Frame, Roles]:
+        """Return policy, frame and models as they are now."""
+        return self._own() if self._chosen else self._shared()
+
+
 def _schemas(tools: Sequence[ToolSpec]) -> str:
     return json.dumps([msgspec.to_builtins(spec) for spec in tools])

@@ -131,6 +131,7 @@ class Desk:
         parts.delegate = _delegate() if root else None
         self._stores[identity] = store
         room = Room(identity, parts, policy, roles, reading)
+        room.roles_for = lambda label: self.models.roles(self.registry.get(identity), label)
         if tools:
             tools.listen(room.retool)
         if isinstance(store, SharedStore):

@@ -69,12 +69,14 @@ class Models:
         provider, info = self._settings().find(wanted, self.catalogue)
         return self._behind(provider, info, await self._key_for(provider))
 
-    async def roles(self, record: WorkspaceRecord) -> Roles:
-        """Which model does what in a workspace. Raises HelixError when its main model is not to be had.
+    async def roles(self, record: WorkspaceRecord, main_label: str = "") -> Roles:
+        """Which model does what in a workspace, under its own main model or the one of a label.
+
+        Raises HelixError when the main model is not to be had.
 
         A role whose model is gone falls to the main one; beside the offline demo model nobody else is asked.
         """
-        main = await self.named(record.model)
+        main = await self.named(main_label or record.model)
         if main.info.demo:
             return Roles(main)
         settings = self._settings()

@@ -156,6 +156,12 @@ class ModeChanged(Fact, frozen=True, tag="mode-changed"):
     mode: Mode
 
 
+class ModelChosen(Fact, frozen=True, tag="model-chosen"):
+    """The user chose which model answers this session, as PROVIDER/NAME; empty: the workspace's default."""
+
+    model: str = ""
+
+
 class SubagentStarted(Fact, frozen=True, tag="subagent-started"):
     """A call began a subagent: the session that does the task, by its title, and which model answers it."""
 
@@ -267,6 +273,7 @@ Event = (
     | AssistantSpoke
     | ApprovalGiven
     | ModeChanged
+    | ModelChosen
     | SubagentStarted
     | OutputHeld
     | ToolAnswered

@@ -14,6 +14,7 @@ from helix_desktop.context.event import (
     BudgetSet,
     MessageQueued,
     ModeChanged,
+    ModelChosen,
     ModelRole,
     OutputHeld,
     QueueChanged,
@@ -64,6 +65,7 @@ class Transcript(History):
         self.mode: Mode = "ask"
         self.told_mode: Mode | str = "ask"
         self.answering: ModelRole = "main"
+        self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
         self.own_policy: Policy | None = None
         self.created = 0
         self.last_seq = 0
@@ -109,6 +111,12 @@ class Transcript(History):
             case _:
                 self._about_session(recorded)
 
+    def _choose(self, choice: ModeChanged | ModelChosen) -> None:
+        if isinstance(choice, ModeChanged):
+            self.mode = choice.mode
+        else:
+            self.chosen_model = choice.model
+
     def _about_session(self, recorded: Recorded) -> None:
         match recorded.event:
             case SessionStarted(title=title, parent=parent, model=model, policy=policy):
@@ -116,8 +124,8 @@ class Transcript(History):
                 self.answering, self.own_policy = model, policy_kept(policy)
             case SessionRenamed(title=title):
                 self.title = title
-            case ModeChanged(mode=mode):
-                self.mode = mode
+            case ModeChanged() | ModelChosen() as choice:
+                self._choose(choice)
             case MessageQueued() | QueueChanged() as event:
                 self._line_up(recorded.seq, event)
             case TurnEnded() | TurnRetried() as event:

@@ -21,6 +21,8 @@ from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.intents import Intents
 
 _COUNT_AFTER_MS = 250
+SESSION_MODEL, WORKSPACE_MODEL = "Model for this session", "Default model for this workspace"
+"""For what a model was chosen, in words."""
 
 
 class MessageTooLarge(HelixError):
@@ -83,7 +85,11 @@ class Composing(QObject):
         if room is None or self._conversation is None:
             return
         model, held = self._conversation.model, self._conversation.held
-        self.composer.set_model(model_name(held or model.label, model.demo and not held))
+        own = self._conversation.session.transcript.chosen_model
+        self.composer.set_model(
+            model_name(held or model.label, model.demo and not held),
+            SESSION_MODEL if own else f"{WORKSPACE_MODEL}. Click to choose one for this session.",
+        )
         if held:
             self.composer.editor.setPlaceholderText("Choose which model goes on before you send.")
         if room.reading:

@@ -52,6 +52,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "attempt": "rotate-ccw",
     "undone": "undo-2",
     "mode": "shield",
+    "model": "cpu",
 }
 
 

@@ -63,6 +63,7 @@ class Composer(QWidget):
         self.editor.setAccessibleName("Message")
         self._chips = ChipArea(self._look, self._frame)
         self.model_button = QPushButton(self._frame)
+        self.model_button.setObjectName("model")
         self.model_button.hide()
         self._attach = QPushButton(self._frame)
         self._attach.setObjectName("attach")
@@ -117,9 +118,10 @@ class Composer(QWidget):
         self._estimate.setText(words)
         self._estimate.setVisible(bool(words))
 
-    def set_model(self, name: str) -> None:
-        """Show the model's name; empty hides it."""
+    def set_model(self, name: str, tip: str = "") -> None:
+        """Show the model's name, and in its tooltip for what it was chosen; an empty name hides it."""
         self.model_button.setText(name)
+        self.model_button.setToolTip(tip)
         self.model_button.setAccessibleName(f"Model: {name}")
         self.model_button.setVisible(bool(name))
         self.editor.setPlaceholderText(f"Message {name}" if name else "Message")

@@ -8,6 +8,7 @@ from helix_desktop.context.event import (
     AssistantSpoke,
     BudgetSet,
     ModeChanged,
+    ModelChosen,
     Recorded,
     ToolAnswered,
     UserSpoke,
@@ -63,8 +64,8 @@ def _divider(recorded: Recorded, after: Transcript) -> DividerRow | None:
     match recorded.event:
         case SweepMade() as sweep:
             kind, text, quiet = "sweep", sweep_text(sweep, after), sweep.reason in RIDING
-        case ModeChanged(mode=mode):
-            kind, text, quiet, actions = "mode", MODE_TEXTS[mode], True, ()
+        case ModeChanged() | ModelChosen() | BudgetSet() as setting:
+            (kind, text), quiet, actions = _setting(setting), True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
         case FoldMade() as fold:
@@ -78,11 +79,26 @@ def _divider(recorded: Recorded, after: Transcript) -> DividerRow | None:
             kind, text, quiet, actions = "form", form_text(chosen, after), True, ("show", "undo")
         case Pinned(target=about) | Unpinned(target=about) as pin:
             kind, text, quiet, actions = "pin", pin_text(pin, after), True, ("show",)
-        case BudgetSet() as budget:
-            kind, text, quiet, actions = "budget", budget_text(budget), True, ()
         case _:
             return None
     return DividerRow(f"e{seq}", kind, text, seq, actions=actions, quiet=quiet, about=about)
+
+
+def _setting(event: ModeChanged | ModelChosen | BudgetSet) -> tuple[DividerKind, str]:
+    match event:
+        case ModeChanged(mode=mode):
+            return "mode", MODE_TEXTS[mode]
+        case ModelChosen(model=model):
+            return "model", model_text(model)
+        case BudgetSet():
+            return "budget", budget_text(event)
+
+
+def model_text(label: str) -> str:
+    """Say which model was chosen for a session; an empty label is the workspace's default."""
+    if not label:
+        return "Model for this session: workspace default"
+    return f"Model for this session: {'offline demo model' if label.startswith('demo/') else label}"
 
 
 def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:

@@ -31,6 +31,7 @@ DividerKind: TypeAlias = Literal[
     "attempt",
     "undone",
     "mode",
+    "model",
 ]
 OFFER = "offer"
 """The group of places in a question of which one is chosen: the rules that may be saved."""

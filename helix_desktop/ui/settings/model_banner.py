@@ -34,7 +34,7 @@ class ModelBanner(QObject):
         choose: Callable[[], object],
         use: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
-        """`choose` offers models to the person, `use` lets the model of a label answer in the workspace."""
+        """`choose` offers models to the person, `use` lets the model of a label answer in the session."""
         super().__init__(window)
         self._window, self._work, self._intents, self._desk = window, work, intents, desk
         self._choose, self._use = choose, use
@@ -49,18 +49,20 @@ class ModelBanner(QObject):
         talk = self._work.conversation
         if talk is None:
             return
-        last, now = talk.session.transcript.last_model, talk.model
-        foreign = last not in ("", now.label) and not last.startswith(_DEMO)
-        settled = (
-            self._agreed.get(talk.session.id) == now.label or talk.session.transcript.parent or talk.running
-        )
-        here = self._is_here(last)
-        held = last if foreign and not settled and (now.demo or not here) else ""
+        known, now = talk.session.transcript, talk.model
+        last, chosen = known.last_model, known.chosen_model
+        settled = self._agreed.get(talk.session.id) == now.label or known.parent or talk.running
+        here = self._is_here(chosen or last)
+        if chosen:
+            held = chosen if chosen != now.label and not settled else ""
+        else:
+            foreign = last not in ("", now.label) and not last.startswith(_DEMO)
+            held = last if foreign and not settled and (now.demo or not here) else ""
         talk.hold(held)
         if not held:
             self._window.banners.remove(ModelUnchosen.WHAT)
         if held:
-            self._window.banners.show_banner(_banner(talk, last, here))
+            self._window.banners.show_banner(_banner(talk, here))
 
     def _is_here(self, label: str) -> bool:
         try:
@@ -87,10 +89,14 @@ class ModelBanner(QObject):
             self._intents.start(self._work.show_model(), "go on")
 
 
-def _banner(talk: Conversation, last: str, here: bool) -> Banner:
+def _banner(talk: Conversation, here: bool) -> Banner:
+    last = talk.held
     now = model_name(talk.model.label, talk.model.demo)
     go_on = BannerAction(_GO_ON, f"Go on with {now if not talk.model.demo else 'the demo model'}")
-    if here:
+    if not here and talk.session.transcript.chosen_model:
+        what = f"{last} is chosen for this session, but isn't set up here."
+        first = BannerAction(_CHOOSE, "Choose a model…")
+    elif here:
         what = f"{last} answered in this session; this workspace uses the offline demo model."
         first = BannerAction(_BACK, f"Go on with {model_name(last, demo=False)}")
     else:

@@ -1,4 +1,4 @@
-"""The menu behind the name of the model: another one for this workspace, the roles, the providers."""
+"""The menu behind the name of the model: one for this session, or the workspace's default."""
 
 from __future__ import annotations
 
@@ -7,31 +7,47 @@ from collections.abc import Callable, Sequence
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.ui.composing import SESSION_MODEL, WORKSPACE_MODEL
+
 DEMO_LABEL = "demo/offline"
+_DEMO = "Offline demo model"
 _MOST = 25  # models that a menu lists; the others stand in the settings
 
 
 def model_menu(
     parent: QWidget,
     labels: Sequence[str],
-    current: str,
+    chosen: str,
+    default: str,
     use: Callable[[str], object],
     show: Callable[[str], object],
 ) -> QMenu:
-    """A menu of models with the current one marked; `use` takes a label, `show` a page of the settings."""
+    """Make a menu of models with the session's one marked.
+
+    `chosen` is the session's own model, empty where it follows the workspace's `default`. `use` takes a
+    label, empty for the default; `show` a page of the settings.
+    """
     menu = QMenu(parent)
+    title = QAction(SESSION_MODEL, menu)
+    title.setEnabled(False)
+    menu.addAction(title)
     group = QActionGroup(menu)
-    for label in [*labels[:_MOST], DEMO_LABEL]:
-        words = "Offline demo model" if label == DEMO_LABEL else label
-        action = QAction(words, menu)
+    listed = list(labels[:_MOST])
+    if chosen not in ("", DEMO_LABEL, *listed):
+        listed.insert(0, chosen)
+    texts = {"": f"Workspace default ({_DEMO if default == DEMO_LABEL else default})"}
+    for label in ("", *listed, DEMO_LABEL):
+        action = QAction(texts.get(label) or (_DEMO if label == DEMO_LABEL else label), menu)
+        action.setObjectName(f"model:{label}")
         action.setCheckable(True)
-        action.setChecked(label == current)
-        action.triggered.connect(lambda _=False, chosen=label: use(chosen))
+        action.setChecked(label == chosen)
+        action.triggered.connect(lambda _=False, label=label: use(label))
         group.addAction(action)
         menu.addAction(action)
     menu.addSeparator()
-    for words, page in (("Which model does what…", "roles"), ("Providers and models…", "providers")):
-        action = QAction(words, menu)
-        action.triggered.connect(lambda _=False, wanted=page: show(wanted))
+    for text, page in ((f"{WORKSPACE_MODEL}…", "providers"), ("Model roles…", "roles")):
+        action = QAction(text, menu)
+        action.setObjectName(f"page:{page}")
+        action.triggered.connect(lambda _=False, page=page: show(page))
         menu.addAction(action)
     return menu

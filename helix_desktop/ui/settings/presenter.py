@@ -45,7 +45,7 @@ class SettingsPresenter(QObject):
         self._mcp = McpPresenter(self.dialog, shell, intents, desk)
         self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
         self._answering = ModelBanner(
-            window, shell.work, intents, desk, self._offer_models, self._providers.use
+            window, shell.work, intents, desk, self._offer_models, self._use_in_session
         )
         self._permissions = PermissionsPresenter(
             self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
@@ -98,19 +98,33 @@ class SettingsPresenter(QObject):
             self._open("providers")
 
     def _choose_model(self) -> None:
-        """Offer the models behind the composer's button."""
-        room = self._desk.rooms.get(self._shell.active)
+        """Offer the models for the session on screen, behind the composer's button."""
+        room, conversation = self._shell.work.room, self._shell.work.conversation
+        if room is None or conversation is None:
+            self._open("providers")
+            return
         composer = self._shell.work.composing.composer
         menu = model_menu(
             composer,
             labels(self._desk.settings),
-            room.model.info.label if room is not None else "",
-            lambda label: self._intents.start(self._providers.use(label), "use model"),
+            conversation.session.transcript.chosen_model,
+            room.model.info.label,
+            lambda label: self._intents.start(self._use_in_session(label), "use model"),
             lambda page: self._open("roles" if page == "roles" else "providers"),
         )
         menu.aboutToHide.connect(menu.deleteLater)
         corner = composer.model_button.mapToGlobal(QPoint(0, 0))
         menu.popup(corner - QPoint(0, menu.sizeHint().height() + 4))
+
+    async def _use_in_session(self, label: str) -> None:
+        """Let a model answer in the session on screen; empty: the workspace's default."""
+        room, conversation = self._shell.work.room, self._shell.work.conversation
+        if room is None or conversation is None:
+            return
+        await room.choose_model(conversation.session.id, label)
+        if conversation is self._shell.work.conversation:
+            self._shell.work.model_chosen.emit()
+            await self._shell.work.show_model()
 
     def _open(self, page: SettingsPage) -> None:
         retint(self.dialog, self._window.theme)

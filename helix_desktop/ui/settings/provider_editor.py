@@ -71,7 +71,9 @@ class ProviderEditor(QWidget):
         self._trial = TrialView()
         self._test, self._save = PushButton("Test", "", "zap"), PushButton("Save", "primary")
         self._use, self._remove = PushButton("Use here"), PushButton("Remove", "danger")
-        self._use.setToolTip("Let the chosen model answer in the workspace on screen")
+        self._use.setToolTip(
+            "Default model for this workspace: sessions use it unless they have one of their own"
+        )
         self._test.clicked.connect(self._test_or_stop)
         self._save.clicked.connect(self._try_save)
         self._use.clicked.connect(lambda: self.use_requested.emit(f"{self._id}/{self.models.chosen}"))

@@ -105,7 +105,7 @@ class ProvidersPage(QWidget):
         self.list.clear()
         for form in forms:
             state = self._states.get(form.id)
-            in_use = "in use here" if state is not None and state.in_use else ""
+            in_use = "workspace default" if state is not None and state.in_use else ""
             words = (form.name, "" if form.demo else form.usual, in_use)
             item = QListWidgetItem(" · ".join(word for word in words if word))
             item.setData(_ID, form.id)

@@ -102,7 +102,7 @@ def test_the_names_of_the_pages_stand_whole_at_every_text_size(
 
 def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> None:
     assert not dialog.isModal()
-    assert "in use here" in dialog.providers.list.item(0).text()
+    assert "workspace default" in dialog.providers.list.item(0).text()
     dialog.providers.list.setCurrentRow(0)
     assert not dialog.providers.editor.isVisible()
     assert "needs no key" in words(dialog)

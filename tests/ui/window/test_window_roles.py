@@ -102,12 +102,14 @@ async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_p
         rig.composer.model_clicked.emit()
         menu = next(one for one in rig.composer.findChildren(QMenu) if one.isVisible())
         words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
-        assert words[:4] == [
-            ("box/large", True),
+        assert words[:6] == [
+            ("Model for this session", False),
+            ("Workspace default (box/large)", True),
+            ("box/large", False),
             ("box/small", False),
             ("box/vast", False),
             ("Offline demo model", False),
         ]
-        menu.actions()[1].trigger()
+        next(one for one in menu.actions() if one.objectName() == "model:box/small").trigger()
         menu.close()
         await until(lambda: rig.talk.model.label == "box/small", "another model")

@@ -9,6 +9,7 @@ from helix_desktop.agent.subagent import AT_ONCE
 from helix_desktop.context.errors import ModelRefused
 from helix_desktop.context.event import (
     ApprovalGiven,
+    ModelChosen,
     SessionStarted,
     SubagentStarted,
     ToolAnswered,
@@ -152,3 +153,31 @@ async def test_the_role_of_its_model_is_kept() -> None:
     await opened[0].run("Go on.")
     await opened[1].run("Go on.")
     assert [(len(one.requests)) for one in (fast, other)] == [2, 1]
+
+
+async def test_a_subagent_answers_by_the_model_that_its_session_has_chosen() -> None:
+    """Also when it is opened later; another session, and one model for all, are not touched by the choice."""
+    script = in_turn(called(("delegate", {"task": "alpha"})), said("Done."))
+    own = ScriptedModel(script, ModelInfo("test", "own"))
+    forced = ScriptedModel(in_turn(said("Forced.")), ModelInfo("test", "forced"))
+    house = Household({PARENT: delegating("alpha")})
+
+    async def roles_for(label: str) -> Roles:
+        return Roles(own)
+
+    house.room.roles_for = roles_for
+    await house.begin()
+    parent = house.talk.session.id
+    await house.room.choose_model(parent, "test/own")
+    await house.talk.run(PARENT)
+    (child,) = await house.children()
+    assert [one.event for one in await house.log(child)][1] == ModelChosen("test/own")
+    assert (await house.room.open(child)).model.label == "test/own"
+    assert (await house.room.begin()).model.label == house.model.info.label
+
+    await house.room.use(forced)
+    assert house.talk.model.label == "test/forced"
+    await house.room.use(Roles(house.model))
+    assert house.talk.model.label == "test/own"
+    await house.room.choose_model(parent, "")
+    assert house.talk.model.label == house.model.info.label

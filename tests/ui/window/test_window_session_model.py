@@ -1,0 +1,98 @@
+"""The composer's model button chooses for this session; the settings choose the workspace's default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QMenu
+
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.context.event import ModelChosen
+from helix_desktop.ui.chat.rows import DividerRow
+from tests.support.chat_server import ChatServer, in_turn, say
+from tests.support.window_rig import Rig, opened_window, press, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def _furnish(rig: Rig, server: ChatServer) -> None:
+    """Open a workspace whose default is the larger of a provider's two models."""
+    await rig.open_folder("project")
+    entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
+    box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
+    desk = rig.opened.desk
+    await desk.save_settings(desk.settings.with_provider(box))
+    await desk.use_model(rig.room.id, "box/large")
+    await rig.opened.shell.work.show_model()
+
+
+async def _choose(rig: Rig, label: str) -> list[str]:
+    """Choose in the menu behind the model's name; the names of what was checked before."""
+    rig.composer.model_clicked.emit()
+    menu = next(one for one in rig.composer.findChildren(QMenu) if one.isVisible())
+    checked = [action.objectName() for action in menu.actions() if action.isChecked()]
+    action = menu.findChild(QAction, f"model:{label}")
+    assert isinstance(action, QAction)
+    facts = len(rig.facts(ModelChosen))
+    action.trigger()
+    menu.close()
+    await until(lambda: len(rig.facts(ModelChosen)) > facts, "the choice on record")
+    await rig.opened.shell.work.show_model()
+    return checked
+
+
+async def test_a_model_is_chosen_for_the_session_alone_and_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server:
+        async with opened_window(qapp, tmp_path) as rig:
+            await _furnish(rig, server)
+            first = rig.talk.session.id
+            button = rig.composer.model_button
+            assert button.toolTip().startswith("Default model for this workspace")
+            assert await _choose(rig, "box/small") == ["model:"]
+            assert (button.text(), button.toolTip()) == ("small", "Model for this session")
+            assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]
+            await rig.say("Hello")
+            assert server.bodies[-1]["model"] == "small"
+            assert rig.opened.desk.registry.get(rig.room.id).model == "box/large"
+
+            await rig.opened.shell.new_session()
+            assert button.text() == "large"
+            await rig.say("And here?")
+            assert server.bodies[-1]["model"] == "large"
+            await rig.opened.shell.open_session(first)
+            assert button.text() == "small"
+
+        async with opened_window(qapp, tmp_path) as rig:
+            await rig.opened.shell.begin()
+            await rig.opened.shell.open_session(first)
+            assert rig.composer.model_button.text() == "small"
+            await rig.opened.desk.use_model(rig.room.id, "demo/offline")
+            assert rig.talk.model.label == "box/small"
+            assert await _choose(rig, "") == ["model:box/small"]
+            assert rig.talk.model.demo
+            assert rig.facts(ModelChosen) == [ModelChosen("box/small"), ModelChosen("")]
+
+
+async def test_a_chosen_model_that_is_gone_holds_the_session(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        await _choose(rig, "box/small")
+        desk = rig.opened.desk
+        await desk.use_model(rig.room.id, "demo/offline")
+        before = desk.settings
+        await desk.save_settings(before.without_provider("box"))
+        await rig.opened.shell.work.show_model()
+        assert "box/small is chosen for this session, but isn't set up here." in rig.banners()
+        assert rig.talk.held == "box/small"
+
+        await desk.save_settings(before)
+        await rig.opened.shell.work.show_model()
+        assert (rig.talk.held, rig.talk.model.label) == ("", "box/small")
+
+        await desk.save_settings(before.without_provider("box"))
+        await rig.opened.shell.work.show_model()
+        press(rig.window.banners, "Go on with the demo model")
+        await until(lambda: not rig.talk.held, "the choice")
+        assert rig.talk.model.demo
