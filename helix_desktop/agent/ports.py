@@ -18,8 +18,9 @@ from helix_desktop.context.content import (
     StoreTotals,
 )
 from helix_desktop.context.damage import Checked, Mending
+from helix_desktop.context.draft import Draft
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import Recorded
+from helix_desktop.context.event import Attachment, Recorded
 from helix_desktop.context.forgetting import Finds, Wanted
 from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
 from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
@@ -248,12 +249,12 @@ class Store(Protocol):
         """Counts and sizes of the whole store."""
         ...
 
-    async def save_draft(self, session: str, text: str) -> None:
-        """Keep what was typed and not sent."""
+    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Save what was typed and attached, and not sent; nothing of both deletes it."""
         ...
 
-    async def draft(self, session: str) -> str:
-        """What was typed and not sent; empty when nothing was."""
+    async def draft(self, session: str) -> Draft:
+        """Return what was typed and attached, and not sent."""
         ...
 
     async def close(self) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import HEX_DIGITS, digest_of
 from helix_desktop.context.disguise import forms
+from helix_desktop.context.draft import Draft
 from helix_desktop.context.errors import InputUnusable
 from helix_desktop.context.event import (
     AssistantSpoke,
@@ -174,6 +175,10 @@ class Redaction:
             event = msgspec.structs.replace(event, text=self.mark, asked="", intake_note="")
         event = self._without(self._muted(event) if self.digests else event, "")
         return recorded if event == recorded.event else msgspec.structs.replace(recorded, event=event)
+
+    def draft(self, draft: Draft) -> Draft:
+        """Return the draft without it."""
+        return cast(Draft, self._without(self._muted(draft), ""))
 
     def mutes(self, recorded: Recorded) -> bool:
         """Whether the event shows an output that is to be forgotten, so that later forms of it go too."""

@@ -14,6 +14,7 @@ from helix_desktop.store import keys
 from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.content import WHOLE, Contents
+from helix_desktop.store.draft_rows import read_digests
 from helix_desktop.store.handle import Handle, View
 from helix_desktop.store.record import RECORD, Record, read_record, write_record
 from helix_desktop.store.references import is_named
@@ -55,13 +56,14 @@ def read_newest(view: View) -> int:
 
 
 def _entries(view: View, codec: Codec) -> Iterator[Entry]:
+    in_drafts = read_digests(view, codec)
     for key, row in view.scan(keys.RECORDS):
         digest = keys.digest_in(key)
         try:
             record = codec.unseal(key, row, RECORD)
         except RowDamaged:
             continue  # of which nothing is known stays
-        if not record.references and is_named(view, digest):
+        if not record.references and (digest in in_drafts or is_named(view, digest)):
             record = msgspec.structs.replace(record, references=1)
         yield record.entry(digest)
 
@@ -72,8 +74,10 @@ def stage_trash(
     """Move to the trash, as of `stamp`, what still may go at `at`; the rest stays."""
     gone: list[str] = []
     freed = 0
+    in_drafts = handle.read(lambda view: read_digests(view, codec))
     for digest, record in _known(batch, codec, digests):
-        if may_go(record.entry(digest), at, grace_ms) and not _named(handle, digest):
+        free = may_go(record.entry(digest), at, grace_ms) and digest not in in_drafts
+        if free and not _named(handle, digest):
             write_record(batch, codec, digest, msgspec.structs.replace(record, trashed=stamp))
             gone.append(digest)
             freed += record.stored_size
@@ -97,8 +101,10 @@ def stage_purge(batch: Batch, handle: Handle, codec: Codec, digests: Sequence[st
     """Remove for good what went to the trash before `before` and is still there; what a log names stays."""
     gone: list[str] = []
     freed = 0
+    in_drafts = handle.read(lambda view: read_digests(view, codec))
     for digest, record in _known(batch, codec, digests):
-        if 0 < record.trashed < before and not record.references and not _named(handle, digest):
+        free = 0 < record.trashed < before and not record.references and digest not in in_drafts
+        if free and not _named(handle, digest):
             remove_content(batch, handle, codec, digest, record)
             gone.append(digest)
             freed += record.stored_size

@@ -12,8 +12,9 @@ from typing import Self, TypeVar
 from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import is_digest
+from helix_desktop.context.draft import Draft
 from helix_desktop.context.errors import ContentDamaged, StoreError
-from helix_desktop.context.event import Recorded
+from helix_desktop.context.event import Attachment, Recorded
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.backstage import Backstage
@@ -23,6 +24,7 @@ from helix_desktop.store.commit import Clock, Commit, now
 from helix_desktop.store.content import Contents, find, missing
 from helix_desktop.store.counters import Counters, read_totals
 from helix_desktop.store.delivery import Delivery
+from helix_desktop.store.draft_rows import read_draft, stage_draft
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.forget import LevelForgetting
 from helix_desktop.store.handle import View
@@ -38,7 +40,7 @@ from helix_desktop.store.record import read_record
 from helix_desktop.store.scouring import finish_scouring
 from helix_desktop.store.search_thread import SearchThread
 from helix_desktop.store.search_work import Work
-from helix_desktop.store.staging import TEXT, stage_commit, stage_draft
+from helix_desktop.store.staging import stage_commit
 from helix_desktop.store.writer import Job, Writer
 
 INDEX_AFTER_S = 0.5  # seconds without a commit or a question, after which texts are indexed
@@ -174,21 +176,20 @@ class LevelStore(LevelFinder):
         """Counts and sizes of the whole store."""
         return await self._read(lambda view: read_totals(view.get, self._codec))
 
-    async def save_draft(self, session: str, text: str) -> None:
-        """Keep what was typed and not sent; empty text forgets it. Raises StoreWriteFailed."""
+    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Save what was typed and attached, and not sent; nothing of both deletes it.
+
+        Raises StoreWriteFailed.
+        """
         self._check_open()
         keys.session_bytes(session)
-        await self._put(lambda batch: stage_draft(batch, self._codec, session, text), len(text))
+        draft = Draft(text, tuple(attachments))
+        await self._put(lambda batch: stage_draft(batch, self._codec, session, draft), draft.size)
 
-    async def draft(self, session: str) -> str:
-        """What was typed and not sent; empty when nothing was."""
+    async def draft(self, session: str) -> Draft:
+        """Return what was typed and attached, and not sent."""
         key = keys.draft(session)
-
-        def ask(view: View) -> str:
-            row = view.get(key)
-            return "" if row is None else self._codec.unseal(key, row, TEXT)
-
-        return await self._read(ask)
+        return await self._read(lambda view: read_draft(self._codec, key, view.get(key)))
 
     async def close(self) -> None:
         """Write what is queued, wait for readers, let go of the files, end the threads. Idempotent."""

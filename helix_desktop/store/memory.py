@@ -9,8 +9,9 @@ import msgspec
 
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
 from helix_desktop.context.digest import digest_of
+from helix_desktop.context.draft import Draft
 from helix_desktop.context.errors import DigestUnknown
-from helix_desktop.context.event import Recorded, digests_in
+from helix_desktop.context.event import Attachment, Recorded, digests_in
 from helix_desktop.context.keeping import comes_alive
 from helix_desktop.store import keys, refusals
 from helix_desktop.store.commit import Clock, Commit, check_continues, check_held, check_match, now
@@ -30,7 +31,7 @@ class MemoryStore(MemoryFinder):
         self._closed = False
         self._bytes: dict[str, bytes] = {}
         self._summaries: dict[str, SessionSummary] = {}
-        self._drafts: dict[str, str] = {}
+        self._drafts: dict[str, Draft] = {}
         self.health = MemoryHealth(self._bytes, self._check_open)
         self._buried: dict[str, Tombstone] = {}
         held = Held(self._bytes, self._entries, self._logs, self._summaries, self._drafts, self._buried)
@@ -101,17 +102,17 @@ class MemoryStore(MemoryFinder):
         size = sum(len(data) for data in self._bytes.values())
         return StoreTotals(len(self._entries), size, size, len(self._summaries))
 
-    async def save_draft(self, session: str, text: str) -> None:
-        """Keep what was typed and not sent; empty text forgets it."""
+    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Save what was typed and attached, and not sent; nothing of both deletes it."""
         self._check_open()
         keys.session_bytes(session)
-        self._drafts[session] = text
+        self._drafts[session] = Draft(text, tuple(attachments))
 
-    async def draft(self, session: str) -> str:
-        """What was typed and not sent; empty when nothing was."""
+    async def draft(self, session: str) -> Draft:
+        """Return what was typed and attached, and not sent."""
         self._check_open()
         keys.session_bytes(session)
-        return self._drafts.get(session, "")
+        return self._drafts.get(session, Draft())
 
     async def close(self) -> None:
         """Calls after it raise StoreClosed. Idempotent."""

@@ -114,7 +114,7 @@ class _Pass:
         """What was found."""
         said = self._redaction.text
         titles = (one.id for one in self._held.summaries.values() if said(one.title) != one.title)
-        drafts = (one for one, typed in self._held.drafts.items() if said(typed) != typed)
+        drafts = (one for one, typed in self._held.drafts.items() if self._redaction.draft(typed) != typed)
         return Finds(
             tuple(self.contents),
             tuple(self.indexes),
@@ -140,7 +140,7 @@ class _Pass:
             clean = self._redaction.text(summary.title)
             held.summaries[session] = msgspec.structs.replace(summary, title=clean)
         for session in found.drafts:
-            held.drafts[session] = self._redaction.text(held.drafts[session])
+            held.drafts[session] = self._redaction.draft(held.drafts[session])
         for entry in (*self.contents, *self.indexes):
             del held.entries[entry.digest], held.data[entry.digest]
             held.forgotten[entry.digest] = Tombstone(at, self._redaction.moved.get(entry.digest, ""))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from helix_desktop.context.content import Entry, SessionSummary
+from helix_desktop.context.draft import Draft
 from helix_desktop.context.event import Recorded, digests_in
 from helix_desktop.context.keeping import (
     EVER,
@@ -33,7 +34,7 @@ class Held:
     entries: dict[str, Entry]
     logs: dict[str, list[Recorded]]
     summaries: dict[str, SessionSummary]
-    drafts: dict[str, str]
+    drafts: dict[str, Draft]
     forgotten: dict[str, Tombstone]
 
 
@@ -74,15 +75,14 @@ class MemoryKeeper:
     async def plan(self, asked: CleanUp) -> Plan:
         """What a clean-up would do now; changes nothing."""
         self._check_open()
-        entries = [self._held.entries[digest] for digest in sorted(self._held.entries)]
-        return plan_of(entries, self._held.data.get, asked, self._clock())
+        return plan_of(self._entries(), self._held.data.get, asked, self._clock())
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> Swept:
         """Move contents of a plan to the trash, as far as they still may go."""
         self._check_open()
         at, stamp = self._clock(), self._now()
         asked = CleanUp(grace_ms=grace_ms)
-        free = plan_of(self._held.entries.values(), self._held.data.get, asked, at).going
+        free = plan_of(self._entries(), self._held.data.get, asked, at).going
         wanted = set(digests)
         gone = sorted((one for one in free if one.digest in wanted), key=lambda one: one.digest)
         for entry in gone:
@@ -126,10 +126,19 @@ class MemoryKeeper:
         gone = [one.id for one in lying.sessions if one.trashed < limit]
         for session in gone:
             self._remove(session)
-        purged = purgeable(self._held.entries.values(), self._held.data.get, limit)
+        purged = purgeable(self._entries(), self._held.data.get, limit)
         for entry in purged:
             del self._held.entries[entry.digest], self._held.data[entry.digest]
         return msgspec.structs.replace(_swept(purged), sessions=tuple(gone))
+
+    def _entries(self) -> list[Entry]:
+        """Return all entries by digest; one that a draft names counts as named."""
+        held = self._held
+        in_drafts = frozenset[str]().union(*(draft.digests for draft in held.drafts.values()))
+        return [
+            msgspec.structs.replace(one, references=max(1, one.references)) if digest in in_drafts else one
+            for digest, one in sorted(held.entries.items())
+        ]
 
     def _now(self) -> int:
         """The time, but not before the newest content: a clock that was set back must not age the trash."""

@@ -13,12 +13,12 @@ from helix_desktop.store.batch import Batch
 from helix_desktop.store.codec import Codec
 from helix_desktop.store.collecting import remove_content
 from helix_desktop.store.content import Contents
+from helix_desktop.store.draft_rows import read_draft, stage_draft
 from helix_desktop.store.event_log import EVENT, refer, unrefer
 from helix_desktop.store.handle import Handle
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import Record, read_record, write_record
 from helix_desktop.store.secret_search import Search
-from helix_desktop.store.staging import TEXT
 from helix_desktop.store.tombstone import Tombstone, write_tombstone
 
 
@@ -106,8 +106,8 @@ class Redactor:
         key = keys.draft(session)
         row = self._batch.get(key)
         if row is not None:
-            typed = self._redaction.text(self._codec.unseal(key, row, TEXT))
-            self._batch.put(key, self._codec.seal(key, typed))
+            clean = self._redaction.draft(read_draft(self._codec, key, row))
+            stage_draft(self._batch, self._codec, session, clean)
 
     def _bury(self, digest: str, successor: str = "") -> None:
         record = read_record(self._batch.get, self._codec, digest)

@@ -10,11 +10,11 @@ from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.counters import NUMBER, TOTALS
+from helix_desktop.store.draft_rows import read_draft
 from helix_desktop.store.event_log import EVENT, last_seq
 from helix_desktop.store.handle import View
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import RECORD, read_record
-from helix_desktop.store.staging import TEXT
 from helix_desktop.store.tombstone import TOMBSTONE
 
 
@@ -114,7 +114,7 @@ def _summary(view: View, codec: Codec, key: bytes, row: bytes) -> None:
 
 
 def _draft(view: View, codec: Codec, key: bytes, row: bytes) -> None:
-    codec.unseal(key, row, TEXT)
+    read_draft(codec, key, row)
 
 
 def _need(view: View, key: bytes, what: str) -> None:

@@ -20,6 +20,7 @@ from helix_desktop.store.codec import Codec, RowDamaged, Shape
 from helix_desktop.store.content import Contents, is_whole
 from helix_desktop.store.counters import NUMBER, TOTALS
 from helix_desktop.store.course import Course
+from helix_desktop.store.draft_rows import DRAFT
 from helix_desktop.store.event_log import EVENT
 from helix_desktop.store.filler import Filler
 from helix_desktop.store.handle import Handle, unreadable
@@ -34,7 +35,7 @@ from helix_desktop.store.tombstone import TOMBSTONE
 from helix_desktop.store.versions import Version, read_versions
 
 _SHAPES: Mapping[bytes, Shape[Any]] = {
-    b"d": TEXT,
+    b"d": DRAFT,
     b"e": EVENT,
     b"f": TOMBSTONE,
     b"m": RECORD,

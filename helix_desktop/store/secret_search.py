@@ -13,11 +13,11 @@ from helix_desktop.context.keeping import Reference
 from helix_desktop.store import keys
 from helix_desktop.store.codec import Codec, RowDamaged
 from helix_desktop.store.content import Contents
+from helix_desktop.store.draft_rows import read_draft
 from helix_desktop.store.event_log import EVENT
 from helix_desktop.store.handle import View
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import RECORD
-from helix_desktop.store.staging import TEXT
 
 _PART = 50  # contents read at once: other readers have their turn in between
 
@@ -160,6 +160,6 @@ def _look_through_logs(view: View, codec: Codec, redaction: Redaction, found: Se
         if redaction.text(title) != title:
             found.titles.append(key[1:].decode())
     for key, row in view.scan(keys.DRAFTS):
-        typed = codec.unseal(key, row, TEXT)
-        if redaction.text(typed) != typed:
+        draft = read_draft(codec, key, row)
+        if redaction.draft(draft) != draft:
             found.drafts.append(key[1:].decode())

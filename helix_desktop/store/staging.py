@@ -36,15 +36,6 @@ def stage_commit(
         stage_summary(batch, codec, commit.summary)
 
 
-def stage_draft(batch: Batch, codec: Codec, session: str, text: str) -> None:
-    """Keep, or with no text forget, what was typed and not sent."""
-    key = keys.draft(session)
-    if text:
-        batch.put(key, codec.seal(key, text))
-    else:
-        batch.delete(key)
-
-
 def _recalled(record: Record, at: int) -> Record:
     return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at, trashed=0)
 

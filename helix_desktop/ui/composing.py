@@ -66,7 +66,7 @@ class Composing(QObject):
         self.show_trust()
         self._show_attached()
         try:
-            await _keep(*former, written)
+            await self._save(*former, written)
             if room is None or conversation is None:
                 return
             self.show_trust()
@@ -74,8 +74,10 @@ class Composing(QObject):
         except StoreError as error:
             self._intents.tell(error)  # a draft that cannot be kept must not hold up the person
             return
+        self._attached.setdefault(conversation.session.id, list(draft.attachments))
         if conversation is self._conversation:
-            self.composer.set_text(draft + self.composer.text())
+            self.composer.set_text(draft.text + self.composer.text())
+            self._show_attached()
             self._count.start()
 
     def show_trust(self) -> None:
@@ -103,8 +105,12 @@ class Composing(QObject):
         self._show_attached()
 
     def _paused(self, text: str) -> None:
-        keep = _keep(self._room, self._conversation, text)
-        self._intents.start(keep, "keep draft")
+        self._intents.start(self._save(self._room, self._conversation, text), "save draft")
+
+    async def _save(self, room: Room | None, conversation: Conversation | None, text: str) -> None:
+        if room is not None and conversation is not None:
+            session = conversation.session.id
+            await room.store.save_draft(session, text, self._attached.get(session, ()))
 
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send a message to the conversation that is on screen at this moment."""
@@ -127,14 +133,19 @@ class Composing(QObject):
         except HelixError as error:
             self._intents.tell(error)
             kept = False
+        here = conversation is self._conversation
         if kept:
+            if here:  # only now: until the message was on record, the draft was the only copy of it
+                await self._save(room, conversation, self.composer.text())
             return
         self._attached[conversation.session.id] = attached  # what could not be kept must not be lost
-        if conversation is self._conversation:
+        if here:
             self.composer.set_text(text + self.composer.text())
             self._show_attached()
+            text = self.composer.text()
         else:
-            await _keep(room, conversation, text)
+            text += (await room.store.draft(conversation.session.id)).text
+        await self._save(room, conversation, text)
 
     async def _stop(self) -> None:
         if self._conversation is not None:
@@ -144,6 +155,7 @@ class Composing(QObject):
         """Let recalled content go along with the next message."""
         if self._conversation is not None:
             self._hold(self._conversation, attachment)
+            self._paused(self.composer.text())
 
     def _hold(self, conversation: Conversation, attachment: Attachment) -> None:
         held = self._attached.setdefault(conversation.session.id, [])
@@ -182,12 +194,16 @@ class Composing(QObject):
                 ) from error
             attachment = await room.attach_image(conversation.session.id, data, one.label)
             self._hold(conversation, attachment)
+        here = conversation is self._conversation
+        text = self.composer.text() if here else (await room.store.draft(conversation.session.id)).text
+        await self._save(room, conversation, text)
 
     def _detach(self, key: str) -> None:
         if self._conversation is not None:
             identity = self._conversation.session.id
             held = self._attached.get(identity, [])
             self._attached[identity] = [one for one in held if _key(one) != key]
+            self._paused(self.composer.text())
         self._show_attached()
         self._count.start()
 
@@ -239,11 +255,6 @@ def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
             f"It has about {tokens:,} tokens; a message may have {max(0, room):,} here.",
             "Recall fewer lines, shorten it, or choose a model with a larger window.",
         )
-
-
-async def _keep(room: Room | None, conversation: Conversation | None, text: str) -> None:
-    if room is not None and conversation is not None:
-        await room.store.save_draft(conversation.session.id, text)
 
 
 def _key(one: Attachment) -> str:

@@ -93,7 +93,8 @@ async def test_on_the_word_it_is_gone_from_everything_and_a_mark_stands_there(st
         [content(holding), marked],
         summary=summary("s", title=f"about {SECRET}"),
     )
-    await store.save_draft("s", f"and {SECRET}")
+    attached = Attachment(digest_of(clean), "notes", f"see {SECRET}", 3, 10)
+    await store.save_draft("s", f"and {SECRET}", (attached,))
     preview = await store.forgetting.preview(Wanted(SECRET))
     assert await store.forgetting.carry_out(Wanted(SECRET)) == preview
     assert (await store.forgetting.preview(Wanted(SECRET))).nothing
@@ -107,7 +108,8 @@ async def test_on_the_word_it_is_gone_from_everything_and_a_mark_stands_there(st
     entry = await store.entry(digest_of(clean))
     assert (entry.target, entry.first_line, entry.references) == (f"curl -H {MARK}", MARK, 1)
     assert (await store.sessions())[0].title == f"about {MARK}"
-    assert await store.draft("s") == f"and {MARK}"
+    draft = await store.draft("s")
+    assert (draft.text, draft.attachments[0].text) == (f"and {MARK}", f"see {MARK}")
     totals = await store.totals()
     assert (totals.entries, totals.size) == (1, len(clean))
 

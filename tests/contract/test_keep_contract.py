@@ -12,6 +12,7 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import DigestUnknown
+from helix_desktop.context.event import Attachment
 from helix_desktop.context.keeping import DAY_MS, CleanUp, Reference
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
@@ -91,6 +92,23 @@ async def test_only_what_nobody_names_goes_and_only_after_its_grace(
     assert await listed(store) == {named.digest, pinned.digest, young.digest}
     await store.keep.pin(pinned.digest, False)
     assert await collect_all(store) == (pinned.digest,)
+
+
+async def test_what_a_draft_names_stays(store: Store, clock: TickingClock) -> None:
+    one = content(b"one")
+    await store.commit("s", contents=[one])
+    clock.now += 2 * DAY_MS
+    await collect_all(store)
+    await store.save_draft("s", "", (Attachment(one.digest, "lamp.png", "", 90, 3),))
+    await store.keep.empty_trash()
+    assert await store.get(one.digest) == b"one"
+    await store.keep.restore([one.digest])
+    clock.now += 2 * DAY_MS
+    assert (await store.keep.plan(CleanUp())).named.entries == 1
+    assert (await store.keep.collect([one.digest])).digests == ()
+
+    await store.save_draft("s", "")
+    assert await collect_all(store) == (one.digest,)
 
 
 async def test_what_is_in_the_trash_can_be_read_and_comes_back_untouched(
@@ -265,7 +283,7 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
     await store.keep.trash_session("s")
     assert (await store.keep.plan(CleanUp())).going == ()
     assert (await store.keep.empty_trash()).sessions == ("s",)
-    assert (await store.events("s"), await store.draft("s")) == ([], "")
+    assert (await store.events("s"), (await store.draft("s")).text) == ([], "")
     assert (await store.totals()).sessions == 1
     assert await store.keep.named("s") == []
     assert (await store.entry(both.digest)).references == 1

@@ -11,8 +11,10 @@ import pytest
 from helix_desktop.agent.ports import Store
 from helix_desktop.context.content import Content, Entry, Order
 from helix_desktop.context.digest import digest_of
+from helix_desktop.context.draft import Draft
 from helix_desktop.context.errors import ContentTooLarge, DigestUnknown, StoreClosed
 from helix_desktop.context.event import AssistantSpoke, Attachment, Recorded, UserSpoke
+from helix_desktop.context.image import Image
 from helix_desktop.store.codec import CONTENT_CAP
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.memory import MemoryStore
@@ -64,7 +66,7 @@ async def walk(store: Store, limit: int, order: Order = "newest", prefix: str = 
 async def test_an_empty_store_answers_with_nothing(store: Store) -> None:
     assert await store.events("s") == []
     assert await store.sessions() == []
-    assert await store.draft("s") == ""
+    assert (await store.draft("s")).text == ""
     assert await store.find("a") == []
     assert (await store.page()).entries == ()
     totals = await store.totals()
@@ -275,10 +277,21 @@ async def test_drafts_are_kept_replaced_and_forgotten(store: Store) -> None:
     await store.save_draft("s", "half a thought")
     await store.save_draft("t", "other")
     await store.save_draft("s", "a whole thought 🌍")
-    assert await store.draft("s") == "a whole thought 🌍"
+    assert (await store.draft("s")).text == "a whole thought 🌍"
     await store.save_draft("s", "")
-    assert await store.draft("s") == ""
-    assert await store.draft("t") == "other"
+    assert (await store.draft("s")).text == ""
+    assert (await store.draft("t")).text == "other"
+
+
+async def test_a_draft_comes_back_with_what_goes_along(store: Store) -> None:
+    picture = Attachment("a" * 64, "lamp.png", "", 90, 12, Image("a" * 64, "image/png", 8, 8, 12, "lamp.png"))
+    recalled = Attachment("b" * 64, "read_file a.py", "import os", 2, 9)
+    await store.save_draft("s", "", (picture, recalled))
+    assert await store.draft("s") == Draft("", (picture, recalled))
+    await store.save_draft("s", "look", (picture,))
+    assert await store.draft("s") == Draft("look", (picture,))
+    await store.save_draft("s", "", ())
+    assert not await store.draft("s")
 
 
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:

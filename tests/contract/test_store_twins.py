@@ -88,7 +88,7 @@ async def state(store: Store) -> dict[str, object]:
     totals = await store.totals()
     return {
         "events": [await store.events(session) for session in SESSIONS],
-        "drafts": [await store.draft(session) for session in SESSIONS],
+        "drafts": [(await store.draft(session)).text for session in SESSIONS],
         "sessions": await store.sessions(),
         "entries": [shown(one) for one in entries],
         "alone": [shown(await store.entry(one.digest)) for one in entries],

@@ -114,7 +114,7 @@ async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None
     with pytest.raises(StoreWriteFailed):
         await store.save_draft("s", "not kept")
     assert await store.events("s") == log
-    assert await store.draft("s") == "typed"
+    assert (await store.draft("s")).text == "typed"
     assert [one.id for one in await store.sessions()] == ["s"]
     ballast.unlink()
     await store.commit("s", [late], [content(b"later index")])
@@ -122,5 +122,5 @@ async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None
     store = await LevelStore.open(disk / "store", WORKSPACE)
     assert await store.events("s") == [*log, late]
     assert await store.get(content(index).digest) == index
-    assert await store.draft("s") == "typed"
+    assert (await store.draft("s")).text == "typed"
     await store.close()

@@ -74,7 +74,7 @@ async def _answers(store: LevelStore) -> dict[str, Any]:
         "sessions": listed,
         "events": {one.id: await store.events(one.id) for one in listed},
         "entries": (await store.page(limit=1000)).entries,
-        "drafts": {one.id: await store.draft(one.id) for one in listed},
+        "drafts": {one.id: (await store.draft(one.id)).text for one in listed},
     }
     found: dict[str, Any] = msgspec.to_builtins(asked)
     return found

@@ -77,7 +77,7 @@ async def compare(store: LevelStore, truth: Truth) -> Missing:
         if len(found) < len(log):
             missing.events[session] = len(log) - len(found)
     for session, text in truth.drafts.items():
-        if await store.draft(session) != text:
+        if (await store.draft(session)).text != text:
             missing.drafts.add(session)
     totals = await store.totals()
     entries = (await store.page(limit=10_000)).entries

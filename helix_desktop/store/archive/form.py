@@ -23,6 +23,7 @@ import msgspec
 from helix_desktop.context.archive import SUFFIX
 from helix_desktop.context.content import SessionSummary
 from helix_desktop.context.errors import ArchiveNotWritten, ArchiveUnusable
+from helix_desktop.context.event import Attachment
 
 FORMAT = 1
 NOTE_CAP = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
@@ -55,6 +56,7 @@ class SessionNote(msgspec.Struct, frozen=True):
     events: _Count
     summary: SessionSummary | None = None
     draft: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
 
 def file_name(name: str, stamp: str = "") -> str:

@@ -19,6 +19,7 @@ import msgspec
 from helix_desktop.context.archive import End, Imported, Progress
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.digest import size_text
+from helix_desktop.context.draft import Draft
 from helix_desktop.context.errors import ArchiveUnusable, HelixError
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys
@@ -145,8 +146,9 @@ class _Merge:
         for group in before:
             await self._append(session, group, None)
         await self._append(session, last, summary)
-        if log.note.draft and not await self._store.draft(session):
-            await self._store.save_draft(session, log.note.draft)
+        draft = Draft(log.note.draft, log.note.attachments)
+        if draft and not await self._store.draft(session):
+            await self._store.save_draft(session, draft.text, draft.attachments)
 
     async def _append(self, session: str, events: list[Recorded], summary: SessionSummary | None) -> None:
         """The summary comes with the last events: cut off, the import goes on where the log ends."""

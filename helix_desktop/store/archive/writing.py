@@ -16,7 +16,7 @@ import msgspec
 from helix_desktop import __version__
 from helix_desktop.context.archive import End, Exported, Progress
 from helix_desktop.context.errors import ArchiveUnusable, ContentDamaged, DigestUnknown
-from helix_desktop.context.event import Recorded, digests_in
+from helix_desktop.context.event import Attachment, Recorded, digests_in
 from helix_desktop.store import keys
 from helix_desktop.store.archive.form import (
     END,
@@ -33,6 +33,7 @@ from helix_desktop.store.archive.tape import TapeWriter
 from helix_desktop.store.backstage import Survey
 from helix_desktop.store.codec import RowDamaged
 from helix_desktop.store.counters import read_totals
+from helix_desktop.store.draft_rows import read_draft
 from helix_desktop.store.event_log import read_events
 from helix_desktop.store.listing import SUMMARY
 from helix_desktop.store.record import read_record
@@ -153,12 +154,13 @@ class _Writing:
             if digest not in self._missing and self._view.get(keys.record(digest)) is None:
                 self._missing[digest] = None
 
-    def _beside(self, session: str) -> tuple[Any, str]:
-        """A session's summary and draft."""
+    def _beside(self, session: str) -> tuple[Any, str, tuple[Attachment, ...]]:
+        """Return a session's summary, and its draft: the text and what goes along."""
         key, draft_key = keys.summary(session), keys.draft(session)
-        row, draft = self._view.get(key), self._view.get(draft_key)
+        row = self._view.get(key)
         summary = None if row is None else self._codec.unseal(key, row, SUMMARY)
-        return summary, "" if draft is None else self._codec.unseal(draft_key, draft, TEXT)
+        draft = read_draft(self._codec, draft_key, self._view.get(draft_key))
+        return summary, draft.text, draft.attachments
 
     def _add(self, name: str, note: object) -> None:
         self._tape.add(name, msgspec.json.encode(note))

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from helix_desktop.context.archive import Exported, Imported, Progress, silent
 from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
-from helix_desktop.context.event import Recorded
+from helix_desktop.context.draft import Draft
+from helix_desktop.context.event import Attachment, Recorded
 from helix_desktop.store import refusals
 from helix_desktop.store.backlog import Backlog
 from helix_desktop.store.codec import CONTENT_CAP
@@ -101,12 +102,15 @@ class RemoteStore(RemoteFinder):
         """Counts and sizes of the whole store."""
         return await self._ask(calls.TOTALS)
 
-    async def save_draft(self, session: str, text: str) -> None:
-        """Keep what was typed and not sent; empty text forgets it. Raises StoreWriteFailed."""
-        await self._ask(calls.SAVE_DRAFT, session, text)
+    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Save what was typed and attached, and not sent; nothing of both deletes it.
 
-    async def draft(self, session: str) -> str:
-        """What was typed and not sent; empty when nothing was."""
+        Raises StoreWriteFailed.
+        """
+        await self._ask(calls.SAVE_DRAFT, session, text, attachments)
+
+    async def draft(self, session: str) -> Draft:
+        """Return what was typed and attached, and not sent."""
         return await self._ask(calls.DRAFT, session)
 
     async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:

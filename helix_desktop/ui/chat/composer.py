@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -16,6 +16,7 @@ from helix_desktop.ui.icons import icon
 from helix_desktop.ui.theme import Theme
 
 PAUSE_MS = 500
+_UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
 _WIDEST = 788
 _BUTTON, _LINE = 32, 26  # heights of the button that sends and of the others
 
@@ -48,6 +49,7 @@ class Composer(QWidget):
     """To be sent into the turn that runs, after the step under way."""
     stop_requested = Signal()
     text_paused = Signal(str)
+    """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
     attachment_removed = Signal(str)
     images_brought = Signal(object)
@@ -78,7 +80,7 @@ class Composer(QWidget):
         self._send = QPushButton(self._frame)
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MS)
+        self._unsaved = QElapsedTimer()
         self._arrange()
         self._connect()
         self.set_theme(theme)
@@ -216,7 +218,9 @@ class Composer(QWidget):
         self.editor.brought.connect(self.images_brought)
 
     def _typed(self) -> None:
-        self._pause.start()
+        if not self._pause.isActive():
+            self._unsaved.start()
+        self._pause.start(max(0, min(PAUSE_MS, _UNSAVED_MS - self._unsaved.elapsed())))
         self._refresh()
         self.text_changed.emit(self.text())
 
@@ -236,7 +240,6 @@ class Composer(QWidget):
             return
         self.editor.clear()
         self._pause.stop()
-        self.text_paused.emit("")
         sent.emit(text)
 
     def _refresh(self) -> None:

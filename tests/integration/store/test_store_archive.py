@@ -24,7 +24,7 @@ from helix_desktop.context.archive import End
 from helix_desktop.context.content import Entry
 from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import ArchiveNotWritten, ArchiveUnusable, HelixError, StoreClosed
-from helix_desktop.context.event import AssistantSpoke, Recorded
+from helix_desktop.context.event import AssistantSpoke, Attachment, Recorded
 from helix_desktop.store.archive.form import Manifest, SessionNote
 from helix_desktop.store.archive.reading import Stopped, check_archive
 from helix_desktop.store.archive.tape import TapeWriter
@@ -79,7 +79,8 @@ async def speak(store: LevelStore, one: Said) -> None:
     stored = [content(BODIES[body]) for body in one.named]
     recalls = [digest_of(BODIES[one.named[0]])] if one.named and one.recalled else []
     await store.commit(session, log, stored, recalls, summary(session, last) if one.summary else None)
-    await store.save_draft(session, one.draft)
+    along = [Attachment(digest_of(BODIES[body]), "along", "", 1, 1) for body in one.named]
+    await store.save_draft(session, one.draft, along)
 
 
 async def state(store: LevelStore, sessions: list[str] = SESSIONS) -> dict[str, object]:

@@ -84,7 +84,7 @@ async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -
     await asyncio.to_thread(subprocess.run, ["mount", "-o", "remount,size=120m", str(small_disk)], check=True)
     store = await LevelStore.open(small_disk / "store", WORKSPACE)
     try:
-        assert await store.draft("s") == "typed"
+        assert (await store.draft("s")).text == "typed"
         assert store.health.report is None
         held = len(await store.events("s"))
         await check(store, held)

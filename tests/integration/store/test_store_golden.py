@@ -50,7 +50,7 @@ async def test_a_golden_store_says_what_it_said(golden: Path, tmp_path: Path) ->
         assert says(plain(await store.sessions()), expected["sessions"])
         for session, log in expected["events"].items():
             assert says(plain(await store.events(session)), log)
-            assert await store.draft(session) == expected["drafts"][session]
+            assert (await store.draft(session)).text == expected["drafts"][session]
         entries = plain((await store.page(limit=1000)).entries)
         assert says(entries, expected["entries"])
         for entry in expected["entries"]:

@@ -194,7 +194,7 @@ async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     assert (await store.health.check()).sound
     assert {one.id for one in await store.sessions()} == older[1].events.keys()
     for session, text in older[1].drafts.items():
-        assert await store.draft(session) == text
+        assert (await store.draft(session)).text == text
     await store.close()
     assert files(Path(report.aside), "*.ldb").items() >= before.items()
     plain = await LevelStore.open(folder, WORKSPACE)

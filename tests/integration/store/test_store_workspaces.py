@@ -49,7 +49,7 @@ async def check(store: LevelStore, number: int) -> None:
     assert [one.digest for one in (await store.page()).entries] == [digest_of(body(number))]
     assert await store.events("s") == [answered(1, body(number))]
     assert [one.title for one in await store.sessions()] == [f"of {number}"]
-    assert await store.draft("s") == f"typed in {number}"
+    assert (await store.draft("s")).text == f"typed in {number}"
     assert await store.find(digest_of(body(number + 1))[:8]) == []
     assert (await store.totals()).entries == 1
 

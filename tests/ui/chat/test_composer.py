@@ -101,13 +101,10 @@ def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: C
     assert sent.args == ["next"]
 
 
-def test_a_pause_tells_the_draft_and_sending_clears_it(qtbot: QtBot, composer: Composer) -> None:
+def test_a_pause_tells_the_draft(qtbot: QtBot, composer: Composer) -> None:
     with qtbot.waitSignal(composer.text_paused, timeout=3_000) as paused:
         QTest.keyClicks(composer.editor, "draft")
     assert paused.args == ["draft"]
-    with qtbot.waitSignal(composer.text_paused) as cleared:
-        QTest.keyClick(composer.editor, Qt.Key.Key_Return)
-    assert cleared.args == [""]
 
 
 def test_grows_to_eight_lines_and_no_further(composer: Composer) -> None:

@@ -107,3 +107,33 @@ async def test_what_is_no_image_is_said_or_stays_text(qapp: QApplication, tmp_pa
         assert rig.attachments() == []
         drop(rig, tmp_path / "notes.txt")
         assert rig.composer.text().endswith("/notes.txt")
+
+
+async def test_what_goes_along_with_a_draft_survives_a_restart(qapp: QApplication, tmp_path: Path) -> None:
+    data = png(64, 48, 9)
+    (tmp_path / "lamp.png").write_bytes(data)
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.say("Hello")
+        await rig.opened.shell.history.recall(rig.output("list_directory").digest, 0, 0)
+        drop(rig, tmp_path / "lamp.png")
+        await until(lambda: len(rig.attachments()) == 2, "both stand above the text")
+        labels, session = rig.attachments(), rig.talk.session.id
+        await rig.room.store.save_draft("behind", "what was written before it")
+        saved = await rig.room.store.draft(session)
+        assert len(saved.attachments) == 2, "saved at once, not at the end"
+        await rig.opened.shell.new_session()
+        assert rig.attachments() == []
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        await rig.opened.shell.open_session(session)
+        assert rig.attachments() == labels
+        rig.typed("What is this?")
+        await until(lambda: len(rig.facts(UserSpoke)) == 2, "the message on record")
+        await rig.turn_over()
+        said = rig.facts(UserSpoke)[-1]
+        assert len(said.attachments) == 2
+        image = next(one.image for one in said.attachments if one.image)
+        assert await rig.room.store.get(image.digest) == data
+        assert not await rig.room.store.draft(session)
