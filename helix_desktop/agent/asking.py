@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import msgspec
 
 from helix_desktop.agent.ports import Counter, Model
-from helix_desktop.context.errors import ModelNonsense
-from helix_desktop.context.message import Answer, ModelInfo, Request, Usage
+from helix_desktop.context.errors import ModelNonsense, ModelUnreachable
+from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying, Usage
 from helix_desktop.context.spending import price_of
+
+_MOST_ATTEMPTS = 4
+_LONGEST_WAIT_S = 60.0
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -24,9 +28,23 @@ class Said(msgspec.Struct, frozen=True):
     cost: float = 0.0
 
 
+async def briefly(model: Model, request: Request) -> AsyncGenerator[Arrival, None]:
+    """Stream an answer that the work goes on without: after a few attempts it is given up.
+
+    Raises ModelError.
+    """
+    async with aclosing(model.stream(request)) as arrivals:
+        async for arrival in arrivals:
+            if isinstance(arrival, Retrying) and (
+                arrival.attempt > _MOST_ATTEMPTS or arrival.wait_s > _LONGEST_WAIT_S
+            ):
+                raise ModelUnreachable(f"{model.info.label} could not answer.", arrival.reason)
+            yield arrival
+
+
 async def ask(model: Model, request: Request, counter: Counter) -> Said:
     """The model's words. Raises ModelError, also when it says nothing."""
-    async with aclosing(model.stream(request)) as arrivals:
+    async with aclosing(briefly(model, request)) as arrivals:
         async for arrival in arrivals:
             if isinstance(arrival, Answer) and arrival.text.strip():
                 return await _counted(model.info, request, arrival, counter)

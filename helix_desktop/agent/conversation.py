@@ -158,6 +158,10 @@ class Conversation(ByHand):
         """That the model is about to be asked again, with the seconds left; None once it answers."""
         return self._engine.again
 
+    def try_now(self) -> None:
+        """Ask the model again at once, if that is waited for."""
+        self._engine.try_now()
+
     async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
         """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
 

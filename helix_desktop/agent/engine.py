@@ -33,6 +33,7 @@ from helix_desktop.context.message import (
     ReasoningArrived,
     Retrying,
     TextArrived,
+    no_wait,
 )
 from helix_desktop.context.mode import note_of
 from helix_desktop.context.spending import step_cost
@@ -60,6 +61,7 @@ class Engine:
         self._intake = Intake(counter)
         self.partial, self._asked = "", 0  # and the tokens of the request that it answers
         self._again: tuple[ArrivalVoided, float] | None = None  # and by the loop's clock, when that will be
+        self._skip_wait: Callable[[], None] = no_wait
         self.opened = asyncio.Event()  # set when the person's words are on record, or could not be
         self.cut_off: Ended = "stopped"  # what a cancelled turn ended by; closing the app interrupts it
 
@@ -202,11 +204,9 @@ class Engine:
                         self._session.publish(Arriving(text))
                     case ReasoningArrived(text=text):
                         self._session.publish(Arriving(text, reasoning=True))
-                    case Retrying(attempt=attempt, wait_s=wait_s, reason=reason):
-                        self.partial = ""
-                        voided = ArrivalVoided(attempt, wait_s, reason)
-                        self._again = voided, asyncio.get_running_loop().time() + wait_s
-                        self._session.publish(voided)
+                    case Retrying(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
+                        self.partial, self._skip_wait = "", skip
+                        self._announce(ArrivalVoided(attempt, wait_s, reason))
                     case Answer() as answer if answer.text.strip() or answer.calls:
                         return answer
         raise ModelNonsense(
@@ -214,6 +214,16 @@ class Engine:
             "Neither text nor a tool call came.",
             "Send again, or try another model.",
         )
+
+    def _announce(self, voided: ArrivalVoided) -> None:
+        self._again = voided, asyncio.get_running_loop().time() + voided.wait_s
+        self._session.publish(voided)
+
+    def try_now(self) -> None:
+        """Make a call that failed again at once, if one waits for that."""
+        if self._again is not None:
+            self._announce(msgspec.structs.replace(self._again[0], wait_s=0.0))
+            self._skip_wait()
 
     async def _end(self, ended: TurnEnded) -> TurnEnded:
         """Record what was said so far, answers for open calls, the end; a full disk is told, not raised."""

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from helix_desktop.agent.asking import briefly
 from helix_desktop.agent.ports import Counter, Model
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
@@ -207,7 +208,7 @@ class _Asking(Generic[T]):
         self._calls += 1
         said = ""
         self._progress(said)
-        async with aclosing(model.stream(request)) as arrivals:
+        async with aclosing(briefly(model, request)) as arrivals:
             async for arrival in arrivals:
                 match arrival:
                     case TextArrived(text=text):

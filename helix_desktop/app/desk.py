@@ -31,6 +31,7 @@ from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.context.message import ToolSpec
 from helix_desktop.providers.demo_script import read_scripts
+from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.opening import open_store, own_store
@@ -58,8 +59,12 @@ class Desk:
         approver: Approver | None = None,
         pause_s: float = DEMO_PAUSE_S,
         beside: bool = False,
+        patience_s: float = PATIENCE_S,
     ) -> None:
-        """`beside` says that a workspace which another process has open is used through that process."""
+        """`beside` says that a workspace which another process has open is used through that process.
+
+        `patience_s` is how long a turn waits for a model's server that does not answer, in seconds.
+        """
         self.data = data
         self._open_store = open_store if beside else own_store
         self._settings_file = SettingsFile(data.settings_file)
@@ -69,7 +74,7 @@ class Desk:
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
         self.secrets = Secrets(environ)
         self.counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
-        self.models = Models(lambda: self.settings, self.secrets, pause_s)
+        self.models = Models(lambda: self.settings, self.secrets, pause_s, patience_s=patience_s)
         self.tooling = Tooling(data, self.registry, self.counter.count)
         self.servers = McpServers(self.registry, self.secrets, environ, self.counter)
         self.endpoints = CacheEndpoints(data.root, self.registry, self.secrets, self.lend, self.counter.count)

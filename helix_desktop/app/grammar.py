@@ -61,6 +61,12 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--budget-usd", type=values.money, metavar="X", help="US dollars it may spend; 0: any")
     run.add_argument(
+        "--patience",
+        type=values.seconds,
+        metavar="SECONDS",
+        help="how long to wait for a model server that does not answer (default: 10 minutes)",
+    )
+    run.add_argument(
         "--mode",
         choices=get_args(Mode),
         default="",

@@ -32,6 +32,7 @@ from helix_desktop.context.digest import ellipsize
 from helix_desktop.context.errors import HelixError, InputUnusable, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.spending import Budget
+from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 _SERVERS_S = 30.0  # MCP servers get so long before a turn begins without them
@@ -218,7 +219,10 @@ async def _desk(given: argparse.Namespace) -> AsyncIterator[Desk]:
     handler = open_log(data.logs_dir)
     try:
         approver = AlwaysAnswers("once" if getattr(given, "yes", False) else "deny")
-        desk = Desk(data, os.environ, approver, pause_s=0.0, beside=True)
+        patience_s = getattr(given, "patience", None)
+        if patience_s is None:
+            patience_s = PATIENCE_S
+        desk = Desk(data, os.environ, approver, pause_s=0.0, beside=True, patience_s=patience_s)
         try:
             yield desk
         finally:

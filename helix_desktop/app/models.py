@@ -32,6 +32,7 @@ from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http, Timeouts
 from helix_desktop.providers.listing import LIST_PATHS, list_models
 from helix_desktop.providers.local_servers import PORTS, LocalServer, find_servers, identify
+from helix_desktop.providers.retry import BRIEF, PATIENCE_S, Retries
 from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
 
 log = logging.getLogger(__name__)
@@ -50,8 +51,13 @@ class Models:
         secrets: Secrets,
         pause_s: float = DEMO_PAUSE_S,
         ports: Sequence[int] = PORTS,
+        patience_s: float = PATIENCE_S,
     ) -> None:
-        """`ports` are those of this machine where model servers are looked for, when somebody asks."""
+        """`ports` are those of this machine where model servers are looked for, when somebody asks.
+
+        `patience_s` is how long a turn waits for a server that does not answer, in seconds.
+        """
+        self._retries = Retries(patience_s)
         self._settings, self._secrets, self._pause_s = settings, secrets, pause_s
         self.ports = ports
         self._http, self._nearby = Http(), Http(_NEARBY)
@@ -165,10 +171,22 @@ class Models:
             return (await self._secrets.get(provider.name)).value
         return self._secrets.from_environment(provider.name).value
 
-    def _behind(self, provider: Provider, info: ModelInfo, key: str, key_advice: str = "") -> Model:
-        advice = key_advice or _key_advice(provider.name)
+    def _behind(
+        self,
+        provider: Provider,
+        info: ModelInfo,
+        key: str,
+        key_advice: str = "",
+        retries: Retries | None = None,
+    ) -> Model:
         return model_behind(
-            provider.dialect, info, provider.base_url, key, http=self._http, key_advice=advice
+            provider.dialect,
+            info,
+            provider.base_url,
+            key,
+            http=self._http,
+            retries=retries or self._retries,
+            key_advice=key_advice or _key_advice(provider.name),
         )
 
     async def offered(self, provider: Provider, key: str = "") -> dict[str, Said]:
@@ -196,7 +214,8 @@ class Models:
     ) -> bool:
         """Try a server out and tell each step as it goes; whether all that could be tried is well."""
         value = key or await self._key_for(provider)
-        asked = self._behind(provider, provider.info(model, self.catalogue), value) if model else None
+        info = provider.info(model, self.catalogue)
+        asked = self._behind(provider, info, value, retries=BRIEF) if model else None
         advice = _key_advice(provider.name)
         endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect, advice)
         return await Trial(endpoint, LIST_PATHS[provider.dialect], asked, told).run()

@@ -48,6 +48,14 @@ def budget(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    """A time in seconds."""
+    value = _float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds (got {text!r})")
+    return value
+
+
 def money(text: str) -> float:
     """An amount of US dollars."""
     amount = _float(text)

@@ -85,6 +85,8 @@ class Voice:
         if isinstance(update, Trouble):
             self.troubled = True
             err(f"helix-desktop: {update.what} {update.why} {update.fix}".rstrip())
+        if isinstance(update, ArrivalVoided):
+            err(f"Retrying in {update.wait_s:.0f} s (attempt {update.attempt}): {update.reason}")
         if self.gone is not None:
             return
         try:
@@ -104,8 +106,6 @@ class Voice:
             case Arriving(text=text, reasoning=False):
                 sys.stdout.write(text)
                 sys.stdout.flush()
-            case ArrivalVoided(attempt=attempt, wait_s=wait_s, reason=reason):
-                err(f"asked again in {wait_s:.0f} s (attempt {attempt}): {reason}")
             case Happened(recorded=recorded):
                 _tell(recorded.event)
             case _:

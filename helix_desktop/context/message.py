@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -120,12 +121,20 @@ class ReasoningArrived(msgspec.Struct, frozen=True):
     text: str
 
 
+def no_wait() -> None:
+    """Do nothing: there is no wait to skip."""
+
+
 class Retrying(msgspec.Struct, frozen=True):
-    """The call failed and is made again; everything that arrived so far is void."""
+    """The call failed and is made again; everything that arrived so far is void.
+
+    Calling `skip` ends the wait.
+    """
 
     attempt: int
     wait_s: float
     reason: str
+    skip: Callable[[], None] = no_wait
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -6,16 +6,23 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from helix_desktop.context.errors import ModelError
+
+_MOST_DOUBLINGS = 20  # of a wait; more would be no number
 
 SERVER_FAULTS = 500
 """The first status that says the server is at fault."""
 
 RETRY_STATUSES = frozenset({408, 409, 429})
 """Client statuses worth another attempt; so is everything from 500 on (the official clients' own rule)."""
+
+
+PATIENCE_S = 600.0
+"""Seconds that a turn waits for a server: restarts, lost networks and limits per minute pass in this time."""
 
 
 class Transient(Exception):
@@ -26,31 +33,77 @@ class Transient(Exception):
         self.reason, self.error, self.retry_after_s = reason, error, retry_after_s
 
 
+async def pause(wait_s: float, skip: asyncio.Event) -> None:
+    """Wait so many seconds, or until `skip` is set."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(wait_s):
+            await skip.wait()
+
+
 @dataclass(frozen=True)
 class Retries:
-    """How often and at what pace a call is made again; times in seconds.
+    """At what pace a call is made again, and for how long; times in seconds.
 
-    `sleep`, `now` (seconds since 1970) and `chance` (0 to 1) are the world's, or a test's.
+    `pause`, `clock` (any start), `now` (since 1970) and `chance` (0 to 1) are the world's, or a test's.
     """
 
-    attempts: int = 4
+    patience_s: float = PATIENCE_S
     first_wait_s: float = 0.5
-    longest_wait_s: float = 8.0
-    longest_asked_s: float = 60.0
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    longest_wait_s: float = 30.0
+    pause: Callable[[float, asyncio.Event], Awaitable[None]] = pause
+    clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     chance: Callable[[], float] = random.random
 
     def wait_s(self, failed: int, asked_s: float | None) -> float:
-        """Seconds to wait after `failed` failed attempts.
+        """Return the seconds to wait after `failed` failed attempts.
 
-        `asked_s` is what the server asked for: honoured, up to `longest_asked_s`. Without it the wait doubles
+        `asked_s` is what the server asked for. Without it, or where that is no pause at all, the wait doubles
         from `first_wait_s` on, less up to a quarter, so that clients which failed together return apart.
         """
-        if asked_s is not None:
-            return min(asked_s, self.longest_asked_s)
-        doubled = min(self.longest_wait_s, self.first_wait_s * 2 ** (failed - 1))
+        if asked_s is not None and asked_s >= self.first_wait_s:
+            return asked_s
+        doubled = min(self.longest_wait_s, self.first_wait_s * 2 ** min(failed - 1, _MOST_DOUBLINGS))
         return float(doubled * (1 - self.chance() / 4))
+
+
+BRIEF = Retries(patience_s=5.0)
+"""For somebody who waits for the outcome of a test: four attempts."""
+
+
+class Outage:
+    """The failures of one call in a row, from the first one on."""
+
+    def __init__(self, retries: Retries) -> None:
+        self._retries = retries
+        self._waited = 0.0
+        self._began = 0.0
+        self.failed = 0
+
+    def next_wait_s(self, asked_s: float | None) -> float | None:
+        """Count a failure and return the seconds until the next attempt; None: patience is over.
+
+        `asked_s` is what the server asked for; a call is never made earlier than that.
+        """
+        now = self._retries.clock()
+        self._began = self._began if self.failed else now
+        self.failed += 1
+        wait_s = self._retries.wait_s(self.failed, asked_s)
+        if max(self._waited, now - self._began) + wait_s > self._retries.patience_s:
+            return None
+        self._waited += wait_s
+        return wait_s
+
+    def given_up(self, error: ModelError, asked_s: float | None) -> ModelError:
+        """Return the error that ends the call, with what was tried."""
+        why = error.why
+        if why and not why.endswith((".", "!", "?", "…", ":")):
+            why += "."
+        if asked_s is not None and asked_s > self._retries.patience_s:
+            why = f"{why} It asks to wait {_duration(asked_s)}."
+        elif self.failed > 1:
+            why = f"{why} Tried {self.failed} times in {_duration(self._waited)}."
+        return type(error)(error.what, why.strip(), error.fix)
 
 
 def is_transient(status: int) -> bool:
@@ -80,3 +133,8 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if 0 <= value < float("inf") else None
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes else f"{seconds:.0f} s"

@@ -17,7 +17,7 @@ from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.halves import Halves
 from helix_desktop.providers.http import HttpFault, HttpReply
 from helix_desktop.providers.refusal import sample, status_in
-from helix_desktop.providers.retry import Retries, Transient
+from helix_desktop.providers.retry import Outage, Retries, Transient
 from helix_desktop.providers.sse import EventTooLarge, SseEvent, SseParser
 from helix_desktop.providers.wire import is_object
 
@@ -66,7 +66,7 @@ class StreamedModel:
         cancelling the task, closes the connection.
         """
         exchange = self._dialect.exchange(request)
-        failed = forms = 0
+        outage, forms = Outage(self._retries), 0
         while True:
             try:
                 forms += 1
@@ -77,12 +77,13 @@ class StreamedModel:
             except _Adapted:
                 continue
             except Transient as failure:
-                failed, forms = failed + 1, forms - 1
-                if failed >= self._retries.attempts:
-                    raise _given_up(failure.error, failed) from failure
-                reason, wait_s = failure.reason, self._retries.wait_s(failed, failure.retry_after_s)
-            yield Retrying(failed + 1, wait_s, reason)
-            await self._retries.sleep(wait_s)
+                forms -= 1
+                reason, wait_s = failure.reason, outage.next_wait_s(failure.retry_after_s)
+                if wait_s is None:
+                    raise outage.given_up(failure.error, failure.retry_after_s) from failure
+            skip = asyncio.Event()
+            yield Retrying(outage.failed + 1, wait_s, reason, skip.set)
+            await self._retries.pause(wait_s, skip)
 
     async def _attempt(self, exchange: Exchange, adapting: bool) -> AsyncGenerator[Arrival, None]:
         """One call. Raises Transient when another one may do better, _Adapted when another form may."""
@@ -224,8 +225,3 @@ class Patience:
 def error_sent(failure: Any) -> ErrorSent:
     """The error that a server sent as part of its answer."""
     return ErrorSent(status_in(failure), msgspec.json.encode({"error": failure}).decode())
-
-
-def _given_up(error: ModelError, attempts: int) -> ModelError:
-    stop = "" if error.why.endswith((".", "!", "?", "…", ":")) or not error.why else "."
-    return type(error)(error.what, f"{error.why}{stop} Asked {attempts} times.".strip(), error.fix)

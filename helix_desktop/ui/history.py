@@ -85,6 +85,10 @@ class History(QObject):
                 self._with(lambda one: self._do(one.go_on(CONTINUE), "continue"))
             case "set_budget":
                 self._work.spending.ask()
+            case "try_now":
+                self._with(lambda one: one.try_now())
+            case "stop":
+                self._with(lambda one: self._do(one.stop(), "stop"))
             case "retry":
                 self._with(lambda one: self._do(one.retry(), "retry"))
             case _:

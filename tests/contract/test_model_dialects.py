@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from itertools import product
 from typing import Any
@@ -42,7 +43,7 @@ class Flaky:
         return Stream(Text("A rea"), Cut()) if self.cuts >= 0 else self.answer(request)
 
 
-async def _no_wait(_seconds: float) -> None:
+async def _no_wait(_seconds: float, _skip: asyncio.Event) -> None:
     return
 
 
@@ -57,5 +58,5 @@ class TestDialects(ModelContract):
         script = Flaky(answers(dialect)) if habit == "flaky" else answers(dialect)
         http = Http()
         async with ChatServer(script, wire=dialect.wire) as server:
-            yield dialect.model(server, http, Retries(sleep=_no_wait), ModelInfo("local", "small"))
+            yield dialect.model(server, http, Retries(pause=_no_wait), ModelInfo("local", "small"))
             await http.aclose()

@@ -81,7 +81,7 @@ async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) ->
     """A conversation with that server in each dialect, in a folder with one file."""
 
     def make(http: Http) -> Model:
-        paced = Retries(first_wait_s=0.1)
+        paced = Retries(patience_s=1.0, first_wait_s=0.1)
         return model_behind(
             request.param, small("gpt-5"), f"{server.address}/v1", "sk-of-a-test", http=http, retries=paced
         )

@@ -28,6 +28,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.support.stream_parts import (
     Beats,
@@ -107,8 +108,14 @@ class ChatServer:
     """Serves on a free port of 127.0.0.1 while its `async with` block runs."""
 
     def __init__(
-        self, script: Script, models: Sequence[str] = ("small", "large"), wire: Wire | None = None
+        self,
+        script: Script,
+        models: Sequence[str] = ("small", "large"),
+        wire: Wire | None = None,
+        port: int = 0,
     ) -> None:
+        """`port` is that of a server that is down; 0: any free one."""
+        self._port = port
         self._script, self._models, self._wire = script, models, wire or ChatWire()
         self.requests: list[Received] = []
         self.waiting = asyncio.Event()
@@ -128,12 +135,17 @@ class ChatServer:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return urlsplit(self.base_url).port or 0
+
+    @property
     def bodies(self) -> list[Any]:
         """The JSON of all requests for an answer, in order."""
         return [request.json for request in self.requests if request.path.endswith(self._wire.path)]
 
     async def __aenter__(self) -> ChatServer:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
         return self
 
     async def __aexit__(self, *_exc: object) -> None:

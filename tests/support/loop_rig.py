@@ -202,12 +202,12 @@ class Noted:
 def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> Noted:
     """A client that does not really wait between its attempts: the rig keeps the naps."""
 
-    async def nap(seconds: float) -> None:
+    async def nap(seconds: float, _skip: asyncio.Event) -> None:
         rig.naps.append(seconds)
         await asyncio.sleep(0)
 
     info = ModelInfo("local", "small", WINDOW, RESERVE)
-    retries = Retries(sleep=nap, chance=lambda: 0.0)
+    retries = Retries(pause=nap, chance=lambda: 0.0)
     return Noted(model_behind("openai-chat", info, base_url, key, http=http, retries=retries), rig)
 
 

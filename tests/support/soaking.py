@@ -124,7 +124,7 @@ class Soak:
     def _model(self, http: Http) -> Overheard:
         info = ModelInfo("llmock", "gpt-5", WINDOW, RESERVE)
         # Shorter waits than a person's: two thousand turns meet a thousand faults.
-        paced = Retries(first_wait_s=0.1)
+        paced = Retries(patience_s=1.0, first_wait_s=0.1)
         model = Overheard(
             model_behind("openai-chat", info, f"{self.server.address}/v1", "k", http=http, retries=paced)
         )

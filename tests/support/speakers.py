@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,10 +26,10 @@ class Naps:
     @property
     def retries(self) -> Retries:
         """Retries that sleep like this, without chance."""
-        return Retries(sleep=self.sleep, chance=lambda: 0.0)
+        return Retries(pause=self.pause, chance=lambda: 0.0)
 
-    async def sleep(self, seconds: float) -> None:
-        """Take a note instead of sleeping."""
+    async def pause(self, seconds: float, _skip: asyncio.Event) -> None:
+        """Take a note instead of waiting."""
         self.taken.append(seconds)
 
 

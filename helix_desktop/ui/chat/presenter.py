@@ -172,8 +172,9 @@ class ChatPresenter:
 
         def tell(left_s: int) -> None:
             when = f"in {left_s} s" if left_s else "now"
-            what = f"The model is asked again {when} (attempt {voided.attempt})."
-            self._put(NoticeRow(_RETRY, "warning", what, voided.reason))
+            what = f"Retrying {when} (attempt {voided.attempt})"
+            actions = ("try_now", "stop") if left_s else ("stop",)
+            self._put(NoticeRow(_RETRY, "warning", what, voided.reason, actions=actions))
 
         self._countdown.start(voided.wait_s, tell)
 

@@ -36,8 +36,8 @@ PASSING: dict[str, tuple[list[Reply], list[float]]] = {
     "a cut call": ([Stream(Call("read_file", '{"path": "a.t'), Cut())], [0.5]),
 }
 FINAL: dict[str, tuple[Reply, str, str]] = {
-    "faults for ever": (error(500, "boom"), "could not answer (HTTP 500", "boom. Asked 4 times."),
-    "cut for ever": (Stream(Text("Half"), Cut()), "did not finish its answer", "Asked 4 times"),
+    "faults for ever": (error(500, "boom"), "could not answer (HTTP 500", "boom. Tried 25 times in 10 min."),
+    "cut for ever": (Stream(Text("Half"), Cut()), "did not finish its answer", "Tried 25 times"),
     "garbage": (Stream(Raw(b"data: <<<no json>>>\n\n")), "something that is no answer", "no json"),
     "a web page": (page(), "something that is no answer", "web page"),
     "an empty answer": (Stream(Text("  ")), "gave an empty answer", "without any text"),
@@ -123,7 +123,7 @@ async def test_a_server_that_is_down_is_named_and_another_one_goes_on(tmp_path: 
         assert ended.how == "failed"
         assert ended.what == f"local cannot be reached at {address}."
         assert "Check that the server is running" in ended.fix
-        assert rig.naps == [0.5, 1.0, 2.0]
+        assert 500 < sum(rig.naps) <= 600
         await rig.room.use(home)
         assert await rig.talk.run("And now?") == TurnEnded("done")
         assert [one.text for one in rig.events(UserSpoke)] == ["Are you there?", "And now?"]

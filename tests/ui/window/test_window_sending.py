@@ -168,29 +168,63 @@ async def test_a_message_larger_than_the_window_is_refused_and_kept(
         assert rig.facts(TurnEnded)[-1].how == "done"
 
 
-async def test_a_server_that_is_down_is_told_and_retry_sends_again(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_retry_asks_the_same_turn_again(qapp: QApplication, tmp_path: Path) -> None:
+    """No second copy of the user's message, and the failed attempt folds to one line."""
+    script = in_turn(error(400, "no such option"), say("Here"))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.say("Anybody?")
+        (notice,) = rig.rows(NoticeRow)
+        assert "retry" in notice.actions
+        rig.chat.view.action_triggered.emit(notice.key, "retry")
+        await until(lambda: len(rig.facts(TurnEnded)) == 2, "the second attempt ended")
+        await rig.turn_over()
+        assert rig.rows(AssistantRow)[-1].text == "Here"
+        assert [row.text for row in rig.rows(UserRow)] == ["Anybody?"]
+        assert [row.text for row in rig.rows(DividerRow)] == ["Attempt 1 failed"]
+        assert not rig.rows(NoticeRow)
+        assert server.requests[0].body == server.requests[1].body
+        assert await rig.stored() == rig.talk.session.log
+
+
+async def test_a_server_that_is_down_is_waited_for(qapp: QApplication, tmp_path: Path) -> None:
+    """The turn goes on when the server is back; Try now does not wait for the end of the pause."""
+    busy = error(503, "restarting", headers={"retry-after": "300"})
     async with opened_window(qapp, tmp_path) as rig:
-        async with ChatServer(in_turn(say("Here"))) as server:
+        async with ChatServer(in_turn(busy)) as server:
             await rig.open_folder("project")
             await rig.use_server(server)
-        rig.typed("Anybody?")
-        await until(lambda: rig.facts(TurnEnded), "the turn failed")
-        await rig.turn_over()
-        assert rig.facts(TurnEnded)[0].how == "failed"
-        notice = rig.rows(NoticeRow)[-1]
-        assert "cannot be reached" in notice.what
-        assert notice.actions == ("retry",)
+            rig.typed("Anybody?")
+            await until(lambda: rig.rows(NoticeRow), "the announcement")
+            port = server.port
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.what.startswith("Retrying in ")
+        assert notice.actions == ("try_now", "stop")
+        rig.chat.view.action_triggered.emit(notice.key, "try_now")  # nobody is there yet
+        await until(lambda: any("attempt 3" in row.what for row in rig.rows(NoticeRow)), "another pause")
+        async with ChatServer(in_turn(say("Here")), port=port):
+            rig.chat.view.action_triggered.emit(notice.key, "try_now")
+            await rig.turn_over()
+        assert rig.rows(AssistantRow)[-1].text == "Here"
+        assert [one.how for one in rig.facts(TurnEnded)] == ["done"]
+        assert not rig.rows(NoticeRow)
 
-        async with ChatServer(in_turn(say("Here"))) as server:
-            await rig.use_server(server)
-            rig.chat.view.action_triggered.emit(notice.key, "retry")
-            await until(lambda: len(rig.facts(TurnEnded)) == 2, "the second try ended")
-            assert rig.rows(AssistantRow)[-1].text == "Here"
-            assert [row.text for row in rig.rows(UserRow)] == ["Anybody?"]
-            assert [row.text for row in rig.rows(DividerRow)] == ["Attempt 1 failed"]
-            assert not rig.rows(NoticeRow)
+
+async def test_stop_ends_the_wait_for_a_server(qapp: QApplication, tmp_path: Path) -> None:
+    busy = error(503, "restarting", headers={"retry-after": "300"})
+    async with ChatServer(in_turn(busy)) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.typed("Anybody?")
+        await until(lambda: rig.rows(NoticeRow), "the announcement")
+        rig.chat.view.action_triggered.emit(rig.rows(NoticeRow)[0].key, "stop")
+        await until(lambda: rig.facts(TurnEnded), "the end")
+        await rig.turn_over()
+        assert [(row.text, row.actions) for row in rig.rows(DividerRow)] == [
+            ("Stopped", ("continue", "retry"))
+        ]
+        assert not rig.rows(NoticeRow)
 
 
 async def test_whoever_speaks_while_reading_above_sees_the_answer(qapp: QApplication, tmp_path: Path) -> None:
@@ -231,7 +265,7 @@ async def test_the_seconds_until_the_model_is_asked_again_are_counted_down(
         assert rig.rows(AssistantRow)[-1].text == "Here"
         assert not rig.rows(NoticeRow)
     counted = list(dict.fromkeys(told))
-    assert counted[0].startswith("The model is asked again in 2 s (attempt 2).")
+    assert counted[0].startswith("Retrying in 2 s (attempt 2)")
     assert "Too many at once" in counted[0]
     assert "in 1 s" in counted[1]
 

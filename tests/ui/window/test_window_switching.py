@@ -69,8 +69,8 @@ async def test_a_retry_that_is_waited_for_is_still_told_when_one_comes_back(
         await rig.opened.shell.open_session(waiting)
         (again,) = rig.rows(NoticeRow)
         assert again.why == told.why
-        assert again.what.startswith("The model is asked again ")
-        await until(lambda: "asked again now" in rig.rows(NoticeRow)[0].what, "the end of the wait")
+        assert again.what.startswith("Retrying ")
+        await until(lambda: "Retrying now" in rig.rows(NoticeRow)[0].what, "the end of the wait")
 
         go.set()
         await rig.turn_over()

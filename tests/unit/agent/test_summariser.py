@@ -14,7 +14,7 @@ from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelRefused, ModelUnreachable
 from helix_desktop.context.event import AssistantSpoke, Recorded, SessionStarted
 from helix_desktop.context.history import FRAMING
-from helix_desktop.context.message import Answer, ModelInfo, Request, TextArrived, Usage
+from helix_desktop.context.message import Answer, ModelInfo, Request, Retrying, TextArrived, Usage
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.record import Line
 from helix_desktop.context.summary import OPENING, Brief
@@ -261,6 +261,18 @@ async def test_unreachable_models_are_asked_once() -> None:
     written = await Bench(main).ask(brief(3))
     assert (written.value, written.calls) == (None, 1)
     assert written.fallback == "no model could: test/main: The server does not answer."
+
+
+async def test_a_server_that_does_not_come_back_is_given_up_soon() -> None:
+    """A turn waits for minutes; a summary is made without a model after a few attempts."""
+    main = model(
+        "main", 8_000, lambda _: [Retrying(attempt, 0.5, "no connection") for attempt in range(2, 30)]
+    )
+    written = await Bench(main).ask(brief(3))
+    assert (written.value, written.calls) == (None, 1)
+    assert written.fallback == "no model could: test/main: test/main could not answer. no connection"
+    main = model("main", 8_000, lambda _: [Retrying(2, 300.0, "asks to wait")])
+    assert (await Bench(main).ask(brief(3))).value is None
 
 
 async def test_a_window_smaller_than_its_reserve() -> None:

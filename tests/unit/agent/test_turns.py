@@ -26,7 +26,7 @@ from helix_desktop.context.event import (
     UserSpoke,
 )
 from helix_desktop.context.forgetting import Wanted
-from helix_desktop.context.message import Answer, TextArrived
+from helix_desktop.context.message import Answer, Retrying, TextArrived
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import VOIDED, Play, ScriptedModel, answers_of, called, in_turn, said
 
@@ -243,3 +243,17 @@ async def test_a_session_is_named_after_the_whole_first_line_of_its_first_messag
     await talk.send(f"{line}\nThen stop.")
     await rig.when(lambda: rig.events(TurnEnded))
     assert talk.session.transcript.title == line
+
+
+async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
+    """The call is made at once, and listeners hear that nothing is waited for any more."""
+    back = asyncio.Event()
+    rig = Rig(ScriptedModel(in_turn([Retrying(2, 3_600.0, "down", back.set), back, *said("Here.")])))
+    talk = await rig.begin()
+    talk.try_now()  # nothing waits yet
+    await talk.send("Go.")
+    await rig.until(ArrivalVoided)
+    talk.try_now()
+    await rig.idle()
+    assert [one.wait_s for one in rig.retries()] == [3_600.0, 0.0]
+    assert rig.events(TurnEnded) == [TurnEnded("done")]

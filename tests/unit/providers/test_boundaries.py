@@ -59,7 +59,7 @@ def told(dialect: Dialect, pieces: list[bytes]) -> tuple[list[Any], Answer]:
         ModelInfo("here", "m"),
         "http://here.test/v1",
         http=CannedHttp(pieces),
-        retries=Retries(attempts=1),
+        retries=Retries(patience_s=0.0),
         new_id=lambda: f"made_{next(ids)}",
     )
 
