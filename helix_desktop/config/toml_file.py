@@ -17,27 +17,50 @@ from helix_desktop.system.files import replace
 class TomlFiles:
     """Reads and writes TOML files."""
 
-    def read(self, path: Path) -> dict[str, Any]:
+    def read(self, path: Path, keep_damaged: bool = True) -> dict[str, Any]:
         """The file's content; empty when there is none.
 
-        Raises SettingsDamaged when it is no TOML; a copy is kept beside it before anything can overwrite it.
+        Raises SettingsDamaged when it is no TOML; a copy is kept beside it before anything can overwrite it,
+        unless `keep_damaged` says that nothing will.
         """
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as error:
-            raise _damaged(path, str(error)) from error
+            raise _damaged(path, str(error), keep_damaged) from error
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise _damaged(path, str(error)) from error
+            raise _damaged(path, str(error), keep_damaged) from error
+
+    def keep_aside(self, path: Path) -> None:
+        """Copy a damaged file to the next free name, as far as that is possible."""
+        keep_aside(path)
 
     def write(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Replace the file, durably. Raises OSError; then the former file is as it was."""
         import tomlkit  # not needed to read, and too slow for the way to the first frame
 
-        text = tomlkit.dumps(fields)
+        self._write_text(path, tomlkit.dumps(fields))
+
+    def update(self, path: Path, fields: Mapping[str, Any]) -> None:
+        """Replace the file's content as `write` does; comments that people wrote stay."""
+        import tomlkit
+        from tomlkit.exceptions import TOMLKitError
+
+        try:
+            document = tomlkit.parse(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, TOMLKitError):
+            document = tomlkit.document()
+        for name in [name for name in document if name not in fields]:
+            del document[name]
+        for name, value in fields.items():
+            if name not in document or document[name] != value:
+                document[name] = value
+        self._write_text(path, tomlkit.dumps(document))
+
+    def _write_text(self, path: Path, text: str) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -50,8 +73,8 @@ class TomlFiles:
             raise
 
 
-def _damaged(path: Path, why: str) -> SettingsDamaged:
-    kept = keep_aside(path)
+def _damaged(path: Path, why: str, keep: bool) -> SettingsDamaged:
+    kept = keep_aside(path) if keep else None
     where = f" A copy is kept as {kept.name}." if kept else ""
     return SettingsDamaged(
         f"The file {path} is damaged.", f"{why}.{where}", "Correct it, or delete it to begin with defaults."

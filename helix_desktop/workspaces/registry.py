@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from filelock import FileLock, Timeout
 
 from helix_desktop.context.errors import HelixError, SettingsDamaged, WorkspaceMissing
-from helix_desktop.context.policy import Policy, fields_of, policy_from
+from helix_desktop.context.policy import Policy
 from helix_desktop.context.tool import ANY, Rule
+from helix_desktop.workspaces.files import Files, not_saved
+from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 RECORD_FILE = "workspace.toml"
-POLICY_FILE = "policy.toml"
 STORE_FOLDER = "store"
 _LONGEST_WAIT_S = 5.0
-
-
-class Files(Protocol):
-    """Reads and writes TOML files: durably, atomically, a damaged file kept aside."""
-
-    def read(self, path: Path) -> dict[str, Any]:
-        """The file's content; empty when there is none. Raises SettingsDamaged."""
-        ...
-
-    def write(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file. Raises OSError."""
-        ...
 
 
 class Registry:
@@ -156,7 +145,7 @@ class Registry:
                 "Try again; if it stays so, end the other Helix Desktop.",
             ) from error
         except OSError as error:
-            raise _not_saved("The list of workspaces", self._folder, error) from error
+            raise not_saved("The list of workspaces", self._folder, error) from error
 
     def _keep(self, record: WorkspaceRecord) -> WorkspaceRecord:
         place = self.place(record.id)
@@ -174,22 +163,17 @@ class Registry:
         """The folder of a workspace's store."""
         return self.place(identity) / STORE_FOLDER
 
+    def policy_file(self, identity: str) -> PolicyFile:
+        """The file of a workspace's policy."""
+        return PolicyFile(self.place(identity), self._files)
+
     def policy(self, identity: str) -> Policy:
-        """A workspace's policy. Raises SettingsDamaged naming the field that is wrong."""
-        path = self.place(identity) / POLICY_FILE
-        try:
-            return policy_from(self._files.read(path))
-        except ValueError as error:
-            raise SettingsDamaged(
-                f"The policy file {path} is not usable.", f"{error}.", "Correct or delete it."
-            ) from error
+        """A workspace's policy. Raises SettingsDamaged naming the line and field that are wrong."""
+        return self.policy_file(identity).load()
 
     def save_policy(self, identity: str, policy: Policy) -> None:
         """Keep a workspace's policy. Raises HelixError; then the former one is as it was."""
-        try:
-            self._files.write(self.place(identity) / POLICY_FILE, fields_of(policy))
-        except OSError as error:
-            raise _not_saved("The policy", self._folder, error) from error
+        self.policy_file(identity).save(policy)
 
 
 def _check_folder(path: Path, data: Path) -> None:
@@ -204,14 +188,6 @@ def _check_folder(path: Path, data: Path) -> None:
             "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
             "Choose a folder of your own.",
         )
-
-
-def _not_saved(what: str, folder: Path, error: OSError) -> HelixError:
-    return HelixError(
-        f"{what} was not saved; it is as it was.",
-        f"{error.strerror or error}.",
-        f"Free some room on the disk, or make {folder} writable, and try again.",
-    )
 
 
 class SavedRules:

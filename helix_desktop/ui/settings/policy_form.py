@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
 
 from helix_desktop.context.policy import PROFILES, Policy
@@ -21,8 +22,8 @@ _STEPS, _TOKENS, _SECONDS, _SHARE = "model calls", "tokens", "seconds", "% of th
 _NAMES = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
-def policy_form(workspace: str, policy: Policy) -> PolicyForm:
-    """The form of a workspace's policy."""
+def policy_form(workspace: str, policy: Policy, restorable: Mapping[str, int] | None = None) -> PolicyForm:
+    """The form of a workspace's policy; `restorable` counts stored changes by profile."""
     profiles = tuple(Profile(name, SENTENCES[name]) for name in PROFILES)
     groups = (
         _general(policy),
@@ -35,7 +36,7 @@ def policy_form(workspace: str, policy: Policy) -> PolicyForm:
         _panic(policy),
         _budget(policy),
     )
-    return PolicyForm(workspace, policy.profile, profiles, groups, policy.enabled)
+    return PolicyForm(workspace, policy.profile, profiles, groups, policy.enabled, restorable or {})
 
 
 def refusal(error: ValueError, form: PolicyForm) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
@@ -18,19 +20,27 @@ class ProfileChoice(QWidget):
     """The profiles, one of which is chosen; each with a sentence that says what it means."""
 
     chosen = Signal(str)
+    restore_requested = Signal(str)
+    """The profile whose stored changes are to be restored."""
 
     def __init__(self) -> None:
         """Start without profiles."""
         super().__init__()
         self._group = QButtonGroup(self)
         self._buttons: dict[str, QRadioButton] = {}
+        self._restore: dict[str, PushButton] = {}
         self._rows = QVBoxLayout(self)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(7)
         self.setAccessibleName("Profile")
 
-    def show_profiles(self, profiles: tuple[Profile, ...], chosen: str, changed: int) -> None:
-        """Show these; `changed` says how many numbers differ from the chosen one's."""
+    def show_profiles(
+        self, profiles: tuple[Profile, ...], chosen: str, changed: int, restorable: Mapping[str, int]
+    ) -> None:
+        """Show these; `changed` says how many numbers differ from the chosen one's.
+
+        `restorable` counts, by profile, the changes that can be restored.
+        """
         if list(self._buttons) != [one.name for one in profiles]:
             self._make(profiles)
         for name, button in self._buttons.items():
@@ -38,6 +48,9 @@ class ProfileChoice(QWidget):
             if name == chosen and changed:
                 own = f", with {changed} change{'s' if changed != 1 else ''} of your own"
             button.setText(f"{name.capitalize()}{own}")
+            stored = restorable.get(name, 0)
+            self._restore[name].setText(f" Restore my changes ({stored})")
+            self._restore[name].setVisible(bool(stored))
         self._buttons[chosen].setChecked(True)
 
     def button(self, name: str) -> QRadioButton:
@@ -47,6 +60,7 @@ class ProfileChoice(QWidget):
     def _make(self, profiles: tuple[Profile, ...]) -> None:
         empty_layout(self._rows)
         self._buttons.clear()
+        self._restore.clear()
         for one in profiles:
             button = QRadioButton(one.name.capitalize())
             button.setAccessibleDescription(one.sentence)
@@ -55,7 +69,13 @@ class ProfileChoice(QWidget):
             self._buttons[one.name] = button
             words = label(one.sentence, "faint", wrap=True)
             words.setContentsMargins(25, 0, 0, 0)
-            self._rows.addLayout(column(button, words, gap=1))
+            restore = PushButton("", "link", "undo-2", px=13)
+            restore.setObjectName(f"restore:{one.name}")
+            restore.setAccessibleName(f"Restore my changes to {one.name.capitalize()}")
+            restore.setToolTip(f"Use {one.name.capitalize()} with the values you had set there")
+            restore.clicked.connect(lambda _=False, name=one.name: self.restore_requested.emit(name))
+            self._restore[one.name] = restore
+            self._rows.addLayout(column(row(button, restore, None, gap=8), words, gap=1))
 
 
 class PolicyInput(Field):
@@ -134,6 +154,12 @@ class PolicyPage(QWidget):
     """The context policy of a workspace."""
 
     profile_chosen = Signal(str)
+    restore_requested = Signal(str)
+    """The profile whose stored changes are to be restored."""
+    open_requested = Signal()
+    """The policy file is to be opened in an editor."""
+    replace_requested = Signal()
+    """The policy file is to be replaced by the policy in use."""
     changed = Signal(dict)
     """Key and new value of each field that was changed and is valid."""
 
@@ -143,20 +169,41 @@ class PolicyPage(QWidget):
         self._theme = LIGHT
         self.profiles = ProfileChoice()
         self.profiles.chosen.connect(self.profile_chosen)
+        self.profiles.restore_requested.connect(self.restore_requested)
+        self._file_error = label("", "error", wrap=True)
+        self._file_card = self._error_card()
         self._groups = QVBoxLayout()
         self._groups.setSpacing(12)
         head = card(column(label("Profile", "strong"), self.profiles, margins=(16, 13, 16, 14), gap=9))
-        whole, self._lead = page("Context policy", " ", column(head, 6, self._groups, gap=6))
+        whole, self._lead = page("Context policy", " ", column(self._file_card, head, 6, self._groups, gap=6))
         self._inputs: dict[str, PolicyInput] = {}
         self._managed: list[QFrame] = []
         self.setLayout(column(whole))
+
+    def _error_card(self) -> QFrame:
+        open_file, replace = PushButton("Open file"), PushButton("Replace file")
+        open_file.clicked.connect(self.open_requested)
+        replace.clicked.connect(self.replace_requested)
+        replace.setToolTip("Write the policy in use to the file; a copy of the file is kept beside it")
+        kept = label("The previous policy stays in use until you fix the file.", "note", wrap=True)
+        parts = (self._file_error, kept, row(open_file, replace, None, gap=6))
+        framed = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
+        framed.setObjectName("policy_file_error")
+        framed.hide()
+        return framed
+
+    def show_file_error(self, why: str) -> None:
+        """Say what is wrong with the policy file; an empty text takes it away."""
+        self._file_error.setText(f"The policy file has an error. {why}")
+        self._file_card.setVisible(bool(why))
 
     def show_policy(self, form: PolicyForm) -> None:
         """Show the policy of a workspace; fields that are there already keep the keyboard."""
         self._lead.setText(
             f"What leaves the window of {form.workspace}, and when. Applies from the next request on."
         )
-        self.profiles.show_profiles(form.profiles, form.profile, sum(field.changed for field in form.fields))
+        changed = sum(field.changed for field in form.fields)
+        self.profiles.show_profiles(form.profiles, form.profile, changed, form.restorable)
         if list(self._inputs) != [field.key for field in form.fields]:
             self._make(form)
         for field in form.fields:

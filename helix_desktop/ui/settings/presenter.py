@@ -5,8 +5,6 @@ from __future__ import annotations
 import msgspec
 from PySide6.QtCore import QObject, QPoint
 
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.policy import PROFILES, policy_from
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.on_screen import fit_screen
@@ -20,7 +18,7 @@ from helix_desktop.ui.settings.model_banner import ModelBanner
 from helix_desktop.ui.settings.model_menu import model_menu
 from helix_desktop.ui.settings.moving import DataMoving
 from helix_desktop.ui.settings.permissions import PermissionsPresenter
-from helix_desktop.ui.settings.policy_form import policy_form, refusal
+from helix_desktop.ui.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.settings.providers_presenter import ProvidersPresenter
 from helix_desktop.ui.settings.roles_presenter import RolesPresenter, labels
 from helix_desktop.ui.shell import Shell
@@ -40,6 +38,7 @@ class SettingsPresenter(QObject):
         self.dialog = SettingsDialog(window)
         self._providers = ProvidersPresenter(self.dialog, shell, intents, desk)
         self._roles = RolesPresenter(self.dialog.roles, shell, intents, desk)
+        self._policy = PolicyPresenter(self.dialog.policy, window, shell, desk)
         self._about = AboutPresenter(self.dialog.about, intents, desk)
         self._data = DataPresenter(self.dialog, shell, intents, desk)
         self._mcp = McpPresenter(self.dialog, shell, intents, desk)
@@ -83,10 +82,6 @@ class SettingsPresenter(QObject):
             lambda on: start(self._keep_enter(on), "enter sends")
         )
         self.dialog.appearance.notify_chosen.connect(lambda on: start(self._keep_notify(on), "notify"))
-        self.dialog.policy.profile_chosen.connect(
-            lambda name: self._change_policy({"profile": name}, anew=True)
-        )
-        self.dialog.policy.changed.connect(self._change_policy)
         self._appearance.changed.connect(lambda theme: retint(self.dialog, theme))
         self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
 
@@ -141,20 +136,13 @@ class SettingsPresenter(QObject):
         self.dialog.appearance.show_appearance(
             self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
         )
-        self._show_workspace()
+        self._policy.show()
         self._roles.show()
         await self._providers.show()
         await self._data.show()
         await self._mcp.show()
         await self._permissions.show()
         await self._about.show()
-
-    def _show_workspace(self) -> None:
-        room = self._desk.rooms.get(self._shell.active)
-        if room is None:
-            return
-        record = self._desk.registry.get(room.id)
-        self.dialog.policy.show_policy(policy_form(record.name, room.policy))
 
     async def _keep_enter(self, on: bool) -> None:
         self._shell.work.composing.composer.enter_sends = on
@@ -169,25 +157,3 @@ class SettingsPresenter(QObject):
         )
         if settings != self._desk.settings:
             await self._desk.save_settings(settings)
-
-    def _change_policy(self, fields: dict[str, object], anew: bool = False) -> None:
-        room = self._desk.rooms.get(self._shell.active)
-        if room is None:
-            return
-        known = {} if anew else msgspec.structs.asdict(room.policy)
-        if fields.get("enabled") and not PROFILES[room.policy.profile].enabled:
-            known, fields = {}, {}  # the profile that is off cannot be on: back to the usual one
-        try:
-            policy = policy_from({**known, **fields})
-            self._desk.registry.save_policy(room.id, policy)
-        except ValueError as error:
-            why = refusal(error, policy_form(self._desk.registry.get(room.id).name, room.policy))
-            for key in fields:
-                self.dialog.policy.refuse(key, why)
-            return
-        except HelixError as error:
-            self._shell.tell(error)
-            return
-        room.policy = policy
-        self._show_workspace()
-        self._shell.work.refresh_soon()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -116,13 +117,17 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class PolicyForm:
-    """The policy of a workspace; `profile` names one of `profiles`, `managed` says whether it is on."""
+    """The policy of a workspace; `profile` names one of `profiles`, `managed` says whether it is on.
+
+    `restorable` counts, by profile, the user's changes that are stored and not in force.
+    """
 
     workspace: str
     profile: str
     profiles: tuple[Profile, ...]
     groups: tuple[PolicyGroup, ...]
     managed: bool = True
+    restorable: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[PolicyField, ...]:

@@ -1,0 +1,128 @@
+"""A workspace's policy.toml, which people also edit by hand, and beside it their changes to profiles."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.context.errors import HelixError, SettingsDamaged
+from helix_desktop.context.policy import Policy, fields_of, policy_from
+from helix_desktop.workspaces.files import Files, not_saved
+
+POLICY_FILE, CHANGES_FILE = "policy.toml", "policy-changes.toml"
+_WRONG_TYPE = re.compile(r"^Expected `(.+?)`, got `(.+?)` - at `\$\.(\w+)`$")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(\w+)`$")
+_TYPES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
+
+Changes = dict[str, dict[str, Any]]
+"""By profile: the values of the user's own that are not in force now."""
+
+
+class PolicyFile:
+    """The policy of one workspace on disk."""
+
+    def __init__(self, folder: Path, files: Files) -> None:
+        """`folder` is the workspace's data folder."""
+        self.path, self._changes_path = folder / POLICY_FILE, folder / CHANGES_FILE
+        self._files = files
+
+    def load(self) -> Policy:
+        """Read the policy; the default one when there is no file. Raises SettingsDamaged naming the line."""
+        try:
+            return policy_from(self._files.read(self.path, keep_damaged=False))
+        except ValueError as error:
+            text, field = _explain(str(error))
+            line = self._line_of(field)
+            where = f"Line {line}: {text}" if line else f"{text[:1].upper()}{text[1:]}"
+            raise SettingsDamaged(
+                f"The policy file {self.path} is not usable.", f"{where}.", "Correct or delete it."
+            ) from error
+
+    def save(self, policy: Policy) -> None:
+        """Write the policy; comments stay. Raises HelixError; then the former one is as it was."""
+        try:
+            self._files.update(self.path, fields_of(policy))
+        except OSError as error:
+            raise not_saved("The policy", self.path.parent, error) from error
+
+    def replace(self, policy: Policy) -> None:
+        """Write the policy over a file with an error; a copy is kept beside it. Raises HelixError."""
+        self._files.keep_aside(self.path)
+        self._write(self.path, fields_of(policy))
+
+    def changes(self) -> Changes:
+        """Read the changes that can be restored; those that make no policy any more are left out."""
+        return {profile: own for profile, own in self._stored().items() if _is_policy(profile, own)}
+
+    def choose_profile(self, current: Policy, profile: str) -> Policy:
+        """Change to a profile as it is; changes of `current` are stored first. Raises HelixError."""
+        stored = self._stored()
+        if own := _own(current):
+            stored[current.profile] = {**stored.get(current.profile, {}), **own}
+            self._write(self._changes_path, stored)
+        policy = policy_from({"profile": profile})
+        self.save(policy)
+        return policy
+
+    def restore_changes(self, current: Policy, profile: str) -> Policy:
+        """Change to a profile with its stored changes; what they replace is stored in turn.
+
+        Raises HelixError, and ValueError where they do not work together with other changes.
+        """
+        stored, own = self._stored(), _own(current)
+        restored = stored.pop(profile, {})
+        if current.profile == profile:
+            policy = policy_from({"profile": profile, **own, **restored})
+            replaced = {name: value for name, value in own.items() if restored.get(name, value) != value}
+        else:
+            policy = policy_from({"profile": profile, **restored})
+            replaced = {**stored.get(current.profile, {}), **own}
+        left = {**stored, current.profile: replaced} if replaced else stored
+        self.save(policy)
+        self._write(self._changes_path, left)
+        return policy
+
+    def _stored(self) -> Changes:
+        try:
+            tables = self._files.read(self._changes_path)
+        except SettingsDamaged:  # a copy was kept aside
+            return {}
+        return {name: dict(table) for name, table in tables.items() if isinstance(table, dict) and table}
+
+    def _write(self, path: Path, fields: Mapping[str, Any]) -> None:
+        try:
+            self._files.write(path, fields)
+        except OSError as error:
+            raise not_saved("The policy", path.parent, error) from error
+
+    def _line_of(self, field: str) -> int:
+        """Find the line that sets a field; 0 when none does."""
+        lines: list[str] = []
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+        pattern = re.compile(rf"\s*[\"']?{re.escape(field)}[\"']?\s*[.=]")
+        return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 0)
+
+
+def _own(policy: Policy) -> dict[str, Any]:
+    return {name: value for name, value in fields_of(policy).items() if name != "profile"}
+
+
+def _is_policy(profile: str, own: Mapping[str, Any]) -> bool:
+    try:
+        return bool(_own(policy_from({**own, "profile": profile})))
+    except (ValueError, HelixError):
+        return False
+
+
+def _explain(message: str) -> tuple[str, str]:
+    """Say in words what is wrong with a policy's fields, and name the field; empty when it names none."""
+    if found := _WRONG_TYPE.match(message):
+        expected, got, field = found.groups()
+        return f"{field} must be {_TYPES.get(expected, expected)} (got {_TYPES.get(got, got)})", field
+    if found := _UNKNOWN.match(message):
+        return f"there is no field {found[1]}", found[1]
+    return message, message.partition(" ")[0]
