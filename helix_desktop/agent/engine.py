@@ -244,7 +244,13 @@ class Engine:
         _, frame, _ = self._settings()
         info = frame.info
         said = AssistantSpoke(
-            self.partial, info.label, tokens, estimate=self._asked, stop="stopped", demo=info.demo
+            self.partial,
+            info.label,
+            tokens,
+            estimate=self._asked,
+            stop="stopped",
+            demo=info.demo,
+            window=info.window,
         )
         self.partial = ""
         await self._session.record(msgspec.structs.replace(said, cost=step_cost(info, said)))

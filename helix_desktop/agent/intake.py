@@ -73,6 +73,7 @@ class Intake:
             verbatim=answer.verbatim,
             short=tuple(one.call for one in found),
             short_tokens=tokens - saved if found else 0,
+            window=info.window,
         )
         spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
         return spoke, await self._arguments(answer.calls, found)

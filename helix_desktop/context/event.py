@@ -115,7 +115,8 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
     """A model answered: one step. `estimate` is what we thought the request's input was, in tokens.
 
     `short` holds the calls that can be shortened, `short_tokens` counts the message when they are. `cost` is
-    in US dollars, by the model's prices of that moment; 0 where they are not known.
+    in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
+    context window then, in tokens; 0 in logs from before it was recorded.
     """
 
     text: str
@@ -132,6 +133,7 @@ class AssistantSpoke(Fact, frozen=True, tag="assistant-spoke"):
     short: tuple[ShortCall, ...] = ()
     short_tokens: int = 0
     cost: float = 0.0
+    window: int = 0
 
 
 class ApprovalGiven(Fact, frozen=True, tag="approval-given"):

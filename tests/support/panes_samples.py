@@ -288,8 +288,7 @@ def long_timeline() -> TimelineState:
         fold(3, 464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
         fold(2, 462, undone=True, steps=11),
         fold(1, 460, how="truncate", steps=9, before=40_300, after=60, text=_NOTE.splitlines()[0]),
-        FailureCard(458, at, "No observations were made; nothing changed.", "The model said nothing.",
-                    "observations"),
+        FailureCard(458, at, "No observations were made; nothing changed.", "The model said nothing."),
         observations(1, 456, placed=457, undone=True, fallback="The summary model's window is too small."),
         *short.cards[2:],
     )  # fmt: skip

@@ -17,9 +17,13 @@ _NAMES: dict[Group | None, str] = {
     None: "All",
     "handovers": "Handovers",
     "observations": "Observations",
-    "folds": "Folds",
+    "reflections": "Reflections",
+    "placements": "Put in place",
+    "notes": "Folds and notes",
     "sweeps": "Sweeps",
     "yours": "Pins and forms",
+    "undos": "Undo and redo",
+    "failures": "Failed",
 }
 
 
@@ -35,6 +39,7 @@ class FilterBar(QWidget):
         choice = QButtonGroup(self)
         for group, name in _NAMES.items():
             button = PushButton(name, "filter")
+            button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, chosen=group: self.choose(chosen))

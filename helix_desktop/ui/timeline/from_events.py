@@ -31,7 +31,6 @@ from helix_desktop.ui.timeline.rows import (
     Fact,
     FailureCard,
     FoldCard,
-    Group,
     HandoverCard,
     MarkCard,
     ObservationsCard,
@@ -39,7 +38,6 @@ from helix_desktop.ui.timeline.rows import (
     PlacedCard,
     Section,
     SweepCard,
-    group_of,
     title_of,
 )
 
@@ -108,12 +106,11 @@ class _Cards:
             case SweepMade() as sweep:
                 return self._sweep(recorded, sweep)
             case Undone(target=target) if target in self._cards:
-                return MarkCard(seq, at, "undo", target, *self._about(target))
+                return MarkCard(seq, at, "undo", target, self._name_of(target))
             case Redone(target=target) if target in self._cards:
-                return MarkCard(seq, at, "redo", target, *self._about(target))
+                return MarkCard(seq, at, "redo", target, self._name_of(target))
             case HandoverFailed() | ObservationsFailed() as tried:
-                about: Group = "handovers" if isinstance(tried, HandoverFailed) else "observations"
-                return FailureCard(seq, at, tried.what, tried.why, about)
+                return FailureCard(seq, at, tried.what, tried.why)
         return None
 
     def _person(self, recorded: Recorded) -> PersonCard | None:
@@ -131,10 +128,10 @@ class _Cards:
     def _undone(self, seq: int) -> bool:
         return not self._known.rewrites.holds(seq)
 
-    def _about(self, target: int) -> tuple[str, Group]:
-        """What an undo or redo is about: the name and the kind of its card."""
+    def _name_of(self, target: int) -> str:
+        """What an undo or redo is about: the name of its card."""
         card = self._cards[target]
-        return card.name if isinstance(card, PlacedCard) else title_of(card), group_of(card)
+        return card.name if isinstance(card, PlacedCard) else title_of(card)
 
     def _sweep(self, recorded: Recorded, sweep: SweepMade) -> SweepCard:
         events = [item.event for seq in sweep.masked if (item := self._known.item(seq)) is not None]

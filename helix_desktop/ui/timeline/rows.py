@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from helix_desktop.context.event_rewrite import FoldKind
 from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason, Trigger
 
 Phase: TypeAlias = Literal["Read", "Summarise", "Check", "Write"]
 PHASES: tuple[Phase, ...] = ("Read", "Summarise", "Check", "Write")
-PointKind: TypeAlias = Literal["turn", "sweep", "fold", "observations", "handover", "undo", "redo", "failure"]
-Group: TypeAlias = Literal["handovers", "observations", "folds", "sweeps", "yours"]
-"""What a card is about, for the filter; `yours` are pins and chosen forms."""
+PointKind: TypeAlias = Literal[
+    "turn", "sweep", "fold", "observations", "handover", "form", "undo", "redo", "failure"
+]
+Group: TypeAlias = Literal[
+    "handovers",
+    "observations",
+    "reflections",
+    "placements",
+    "notes",
+    "sweeps",
+    "yours",
+    "undos",
+    "failures",
+]
+"""What a card is, for the filter; `notes` are all kinds of folds, `yours` pins and chosen forms."""
+GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +189,6 @@ class FailureCard:
     at_ms: int
     what: str
     why: str = ""
-    group: Group = "handovers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +200,6 @@ class MarkCard:
     kind: Literal["undo", "redo"]
     target: int
     name: str
-    group: Group = "handovers"
 
 
 Card: TypeAlias = (
@@ -207,11 +218,12 @@ class RunningCard:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Tokens in the window just after an event."""
+    """Tokens in the context window just after an event; `window` is its size then, 0: not known."""
 
     seq: int
     used: int
     kind: PointKind = "turn"
+    window: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,16 +263,18 @@ def title_of(card: Card) -> str:
 
 
 def group_of(card: Card) -> Group:
-    """What a card is about."""
-    match card:
-        case HandoverCard():
-            return "handovers"
-        case FoldCard():
-            return "folds"
-        case ObservationsCard() | PlacedCard():
-            return "observations"
-        case SweepCard():
-            return "sweeps"
-        case PersonCard():
-            return "yours"
-    return card.group
+    """Return what a card is; an undo is no handover, whatever it undid."""
+    if isinstance(card, ObservationsCard):
+        return "reflections" if card.reflection else "observations"
+    return _GROUPS[type(card)]
+
+
+_GROUPS: dict[type[Card], Group] = {
+    HandoverCard: "handovers",
+    PlacedCard: "placements",
+    FoldCard: "notes",
+    SweepCard: "sweeps",
+    PersonCard: "yours",
+    MarkCard: "undos",
+    FailureCard: "failures",
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
@@ -14,11 +15,15 @@ from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.rows import Point, PointKind
 
-_HEIGHT = 84
+_HEIGHT, _TALL = 84, 140  # pixels; taller where the window was overfull, so that the rest can be told apart
 _TOP, _BOTTOM = 8.0, 6.0  # pixels above and below the plot
-_RIGHT = 40.0  # pixels for the threshold's label
+_RIGHT = 46.0  # pixels for the labels
+_LABEL = 16.0  # pixels between two labels
 DROPS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
 """What makes the window smaller."""
+
+
+_KINDS: dict[PointKind, str] = {"form": "another form of an output", "failure": "a failed try"}
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
@@ -30,8 +35,21 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
     for begin in range(0, len(points), step):
         stretch = points[begin : begin + step]
         fullest = max(stretch, key=lambda point: point.used)
-        kept += [point for point in stretch if point is fullest or point.kind in DROPS]
+        changed = {at for at, (one, other) in enumerate(pairwise(stretch), 1) if one.window != other.window}
+        kept += [
+            point
+            for at, point in enumerate(stretch)
+            if point is fullest or point is points[-1] or point.kind in DROPS or at in changed
+        ]
     return kept
+
+
+def point_text(point: Point, window: int) -> str:
+    """Return what a point says: tokens, their share of the window (its own, else `window`), after what."""
+    size = point.window or window
+    share = f" · {point.used / size:.0%} of {tokens_text(size)}".replace("%", " %") if size else ""
+    kind = "" if point.kind == "turn" else f" · after {_KINDS.get(point.kind, point.kind)}"
+    return f"{point.used:,} tokens{share}{kind} · e{point.seq}"
 
 
 class TokenSpark(QWidget):
@@ -43,7 +61,7 @@ class TokenSpark(QWidget):
         super().__init__()
         self._theme = LIGHT
         self._points: list[Point] = []
-        self._window, self._threshold = 0, 0.85
+        self._window, self._threshold, self._top = 0, 0.85, 1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -51,12 +69,21 @@ class TokenSpark(QWidget):
     def set_points(self, points: Sequence[Point], window: int, threshold: float) -> None:
         """Show other points; `window` in tokens, `threshold` a part of 1."""
         self._points, self._window, self._threshold = thinned(points, 1_200), window, threshold
+        self._top = max([window, 1, *(max(point.used, point.window) for point in self._points)])
         drops = sum(point.kind in DROPS for point in points)
         last = tokens_text(points[-1].used) if points else "0"
+        most = max((point.used for point in points), default=0)
         self.setAccessibleName(
-            f"Tokens in the window: now {last} of {tokens_text(window)}, {drops} drops so far"
+            f"Tokens in the context window: now {last} of {tokens_text(window)}, "
+            f"at most {tokens_text(most)}, {drops} drops so far"
         )
+        self.updateGeometry()
         self.update()
+
+    @property
+    def overfull(self) -> bool:
+        """Whether the window held more at some point than there was room for."""
+        return any(point.used > (point.window or self._window) for point in self._points)
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
@@ -65,15 +92,14 @@ class TokenSpark(QWidget):
 
     def sizeHint(self) -> QSize:
         """As wide as there is room."""
-        return QSize(400, scaled(_HEIGHT))
+        return QSize(400, scaled(_TALL if self.overfull else _HEIGHT))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say what the point under the mouse is."""
         point = self._near(event.position().x())
         if point is not None:
-            kind = "" if point.kind == "turn" else f" after {point.kind}"
-            text = f"{point.used:,} tokens{kind} · e{point.seq}"
-            QToolTip.showText(event.globalPosition().toPoint(), text, self)
+            where = event.globalPosition().toPoint()
+            QToolTip.showText(where, point_text(point, self._window), self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Ask for the event of the point under the mouse."""
@@ -82,11 +108,11 @@ class TokenSpark(QWidget):
             self.point_clicked.emit(point.seq)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw threshold, area, line and drops."""
+        """Draw the window's edge and the threshold, area, line and drops."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_threshold(painter)
-        places = [QPointF(self._x(at), self._y(point.used)) for at, point in enumerate(self._points)]
+        self._paint_bounds(painter)
+        places = [QPointF(self._x(at), self.y_of(point.used)) for at, point in enumerate(self._points)]
         if not places:
             return
         line, floor = QPainterPath(places[0]), self.height() - _BOTTOM
@@ -98,6 +124,8 @@ class TokenSpark(QWidget):
         ground = QColor(self._theme.accent)
         ground.setAlphaF(0.16 if self._theme.dark else 0.09)
         painter.fillPath(area, ground)
+        if self.overfull:
+            self._paint_overfull(painter, area)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(self._theme.seg_system), 1.6))
         painter.drawPath(line)
@@ -107,20 +135,58 @@ class TokenSpark(QWidget):
         painter.setBrush(QColor(self._theme.accent))
         painter.drawEllipse(places[-1], 4.5, 4.5)
 
-    def _paint_threshold(self, painter: QPainter) -> None:
-        y, right = self._y(round(self._window * self._threshold)), self.width() - _RIGHT
-        pen = QPen(QColor(self._theme.warn), 1)
+    def _paint_bounds(self, painter: QPainter) -> None:
+        """Draw the edge of the window and the threshold at their true height, and label them."""
+        right, floor, theme = self.width() - _RIGHT, self.height() - _BOTTOM, self._theme
+        painter.setPen(QPen(QColor(theme.error if self.overfull else theme.border_strong), 1))
+        painter.drawPath(self._level(1.0))
+        pen = QPen(QColor(theme.warn), 1)
         pen.setDashPattern([4, 4])
         painter.setPen(pen)
-        painter.drawLine(QPointF(0, y), QPointF(right, y))
+        painter.drawPath(self._level(self._threshold))
+        painter.setPen(QPen(QColor(theme.border), 1))
+        painter.drawLine(QPointF(0, floor), QPointF(right, floor))
+        self._paint_labels(painter)
+
+    def _paint_overfull(self, painter: QPainter, area: QPainterPath) -> None:
+        """Tint what lies above the window's edge."""
+        above = self._level(1.0)
+        above.lineTo(self.width(), 0)
+        above.lineTo(0, 0)
+        above.closeSubpath()
+        over = QColor(self._theme.error)
+        over.setAlphaF(0.35 if self._theme.dark else 0.22)
+        painter.fillPath(area.intersected(above), over)
+
+    def _level(self, share: float) -> QPainterPath:
+        """Return the line at a share of the window; a step where the window was another."""
+        path, right = QPainterPath(), self.width() - _RIGHT
+        sizes = [point.window or self._window for point in self._points] or [self._window]
+        path.moveTo(0, self.y_of(round(sizes[0] * share)))
+        for at, (before, size) in enumerate(pairwise(sizes), 1):
+            if size != before:
+                path.lineTo(self._x(at), self.y_of(round(before * share)))
+                path.lineTo(self._x(at), self.y_of(round(size * share)))
+        path.lineTo(right, self.y_of(round(sizes[-1] * share)))
+        return path
+
+    def _paint_labels(self, painter: QPainter) -> None:
+        """Write the threshold, the window's size and the most that was used, as far as there is room."""
+        last = (self._points[-1].window if self._points else 0) or self._window
+        threshold = f"{self._threshold:.0%}".replace("%", " %")
+        wanted = [(self.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
+        wanted.append((self.y_of(last), tokens_text(last), self._theme.muted))
+        if self._top > last and self.overfull:
+            wanted[:0] = [(self.y_of(self._top), tokens_text(self._top), self._theme.error)]
+            wanted[1:] = wanted[:0:-1]  # the edge is what an overfull window is measured by
         painter.setFont(ui_font(11, 500))
-        painter.drawText(
-            QRectF(right + 6, y - 9, _RIGHT, 18),
-            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
-            f"{self._threshold:.0%}".replace("%", " %"),
-        )
-        painter.setPen(QPen(QColor(self._theme.border), 1))
-        painter.drawLine(QPointF(0, self.height() - _BOTTOM), QPointF(right, self.height() - _BOTTOM))
+        taken: list[float] = []
+        for y, text, ink in wanted:
+            if all(abs(y - other) >= scaled(round(_LABEL)) for other in taken):
+                taken.append(y)
+                painter.setPen(QColor(ink))
+                place = QRectF(self.width() - _RIGHT + 6, y - 9, _RIGHT - 6, 18)
+                painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_mark(self, painter: QPainter, place: QPointF, kind: PointKind) -> None:
         inks = {
@@ -139,9 +205,9 @@ class TokenSpark(QWidget):
         room = self.width() - _RIGHT - 8
         return 4 + room * at / max(1, len(self._points) - 1)
 
-    def _y(self, used: int) -> float:
-        top = max(self._window, max((point.used for point in self._points), default=0), 1)
-        return _TOP + (self.height() - _TOP - _BOTTOM) * (1 - used / top)
+    def y_of(self, used: int) -> float:
+        """Return how far from the top, in pixels, so many tokens are drawn."""
+        return _TOP + (self.height() - _TOP - _BOTTOM) * (1 - used / self._top)
 
     def _near(self, x: float) -> Point | None:
         if not self._points:

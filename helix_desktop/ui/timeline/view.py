@@ -34,6 +34,7 @@ from helix_desktop.ui.timeline.rows import (
     ObservationsCard,
     PersonCard,
     PlacedCard,
+    Point,
     RunningCard,
     SweepCard,
     TimelineState,
@@ -201,7 +202,7 @@ class Timeline(QWidget):
         self._of.set_text(f"of {tokens_text(state.window)} tokens in the window")
         near = share >= state.threshold
         self._share.set_text(f"{share * 100:.0f} %", "warn" if near else "accent")
-        self.spark.set_points(state.points, state.window, state.threshold)
+        self.spark.set_points(_with_now(state), state.window, state.threshold)
 
     def _view_of(self, card: Card, live: bool) -> QWidget:
         now = self._now()
@@ -229,3 +230,11 @@ class Timeline(QWidget):
                 return FailureView(card, self._wishes, now)
             case MarkCard():
                 return MarkView(card, self._wishes, now)
+
+
+def _with_now(state: TimelineState) -> tuple[Point, ...]:
+    """The points with one for the present use, where something changed it since the last."""
+    last = state.points[-1] if state.points else None
+    if last is None or (last.used, last.window or state.window) == (state.used, state.window):
+        return state.points
+    return (*state.points, Point(last.seq, state.used, window=state.window))

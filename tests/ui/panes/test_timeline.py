@@ -26,8 +26,15 @@ from helix_desktop.ui.timeline.flow import BulletView
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView, duration_text
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.rows import Point, RunningCard, SweepCard, TimelineState, group_of
-from helix_desktop.ui.timeline.sparkline import thinned
+from helix_desktop.ui.timeline.rows import (
+    HandoverCard,
+    Point,
+    RunningCard,
+    SweepCard,
+    TimelineState,
+    group_of,
+)
+from helix_desktop.ui.timeline.sparkline import point_text, thinned
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.panes_samples import NOW_MS, fold, handover, long_timeline, observations, points, timeline
 
@@ -219,6 +226,7 @@ def test_thinning_keeps_peaks_and_drops() -> None:
     assert len(few) < 1_100
     assert sum(point.kind == "sweep" for point in few) == 10
     assert max(point.used for point in few) == 996
+    assert few[-1] is many[-1]  # where the curve ends is what is used now
 
 
 def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> None:
@@ -331,17 +339,43 @@ def test_what_stands_inside_something_later_says_so(pane: Timeline) -> None:
     ]
 
 
+def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
+    """2.05M, 322k and 38k in a window of 128k: each at its height, each with its value."""
+    small = Point(1, 38_000, "handover", 32_000)
+    found = (small, Point(2, 2_050_000, "turn", 128_000), Point(3, 322_000, "sweep", 128_000))
+    height = pane.spark.sizeHint().height()
+    pane.set_state(TimelineState((), (*found, Point(4, 38_000, "handover", 128_000)), 61_000, 128_000))
+    assert pane.spark.overfull
+    assert pane.spark.sizeHint().height() > height
+    floor = pane.spark.y_of(0)
+    drawn = [
+        (floor - pane.spark.y_of(tokens)) / (floor - pane.spark.y_of(2_050_000))
+        for tokens in (322_000, 128_000)
+    ]
+    assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
+    assert point_text(found[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
+    assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after handover · e1"
+    assert "now 61k of 128k, at most 2.05M, 3 drops" in pane.spark.accessibleName()
+    pane.set_state(TimelineState((), points(), 14_600, 24_000))
+    assert not pane.spark.overfull
+
+
 def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: QtBot, pane: Timeline) -> None:
-    """Only in a long timeline; undo marks go with their kind; a card that is asked for is always shown."""
+    """Only in a long timeline; each chip shows as many cards as it says; what is asked for is shown."""
     assert pane.filter_bar.isHidden()
     state = long_timeline()
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
-    assert button(pane.filter_bar, "Folds 4").isVisible()
-    button(pane.filter_bar, "Handovers").click()
+    for chip in pane.filter_bar.findChildren(QAbstractButton):
+        chip.click()
+        shown = [one for one in state.cards if pane.card_widget(one.seq)]
+        count = chip.text().rsplit(maxsplit=1)[-1]
+        assert chip.isHidden() or len(shown) == int(count)
+    chosen = pane.filter_bar.findChild(QAbstractButton, "timeline-filter-handovers")
+    assert chosen is not None
+    chosen.click()
     shown = [one for one in state.cards if pane.card_widget(one.seq)]
-    assert {group_of(one) for one in shown} == {"handovers"}
-    assert len(shown) == 5
+    assert [type(one) for one in shown] == [HandoverCard] * 3  # no undo of one
     pane.reveal(497)
     assert pane.card_widget(497) is not None
     assert pane.filter_bar.group is None
@@ -357,7 +391,7 @@ def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     folds = button(pane.filter_bar, "Folds")
     folds.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(folds, Qt.Key.Key_Space)
-    assert pane.filter_bar.group == "folds"
+    assert pane.filter_bar.group == "notes"
     assert folds.isChecked()
 
 
