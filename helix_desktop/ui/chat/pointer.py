@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from helix_desktop.ui.chat.answer_guard import AnswerGuard
 from helix_desktop.ui.chat.board import Board, Located
 from helix_desktop.ui.chat.selection import Selection, Spot
 
@@ -21,11 +22,12 @@ class Pointer(QObject):
     link_hovered = Signal(str)
     changed = Signal()
 
-    def __init__(self, board: Board, selection: Selection, viewport: QWidget) -> None:
+    def __init__(self, board: Board, selection: Selection, viewport: QWidget, guard: AnswerGuard) -> None:
         super().__init__(viewport)
         self._board = board
         self._selection = selection
         self._viewport = viewport
+        self._guard = guard
         self.hovered: tuple[str, str] = ("", "")
         self.pressed: tuple[str, str] = ("", "")
         self.last_index = -1
@@ -47,6 +49,8 @@ class Pointer(QObject):
             return
         self.last_index = located.row
         hot = located.sheet.hot_at(located.x, located.y)
+        if hot is not None and not self._guard.takes(located.sheet.row.key, hot.name):
+            return
         if hot is not None:
             self.pressed = (located.sheet.row.key, hot.name)
             self.changed.emit()

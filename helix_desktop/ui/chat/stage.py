@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
+from helix_desktop.ui.chat.answer_guard import AnswerGuard
 from helix_desktop.ui.chat.board import Board
 from helix_desktop.ui.chat.finder import Finder
 from helix_desktop.ui.chat.focus import FocusPath
@@ -31,8 +32,11 @@ class Stage(QObject):
     card_chosen = Signal(str, str)
     leave_requested = Signal(bool)
 
-    def __init__(self, board: Board, pointer: Pointer, selection: Selection, finder: Finder) -> None:
+    def __init__(
+        self, board: Board, pointer: Pointer, selection: Selection, finder: Finder, guard: AnswerGuard
+    ) -> None:
         super().__init__(board)
+        self._guard = guard
         self._board = board
         self._pointer = pointer
         self._selection = selection
@@ -73,7 +77,7 @@ class Stage(QObject):
         elif kind == "cache" and isinstance(row, ToolRow):
             self.open_in_cache.emit(row.digest)
         elif kind == "decide" and isinstance(row, ApprovalRow):
-            self.approval_decided.emit(row.call_id, name, int(self._board.sheets.chosen(row.key, OFFER) or 0))
+            self._decide(row, name)
         elif kind == OFFER:
             self._board.sheets.choose(row.key, kind, name)
             self._board.hold(index)
@@ -81,6 +85,11 @@ class Stage(QObject):
             self.action_triggered.emit(row.key, name)
         else:
             self._copy_code(index, hot)
+
+    def _decide(self, row: ApprovalRow, answer: str) -> None:
+        if self._guard.takes(row.key, f"decide:{answer}"):
+            offer = int(self._board.sheets.chosen(row.key, OFFER) or 0)
+            self.approval_decided.emit(row.call_id, answer, offer)
 
     def reset(self) -> None:
         """The rows are others: nothing is selected, sought or clicked any more."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
@@ -17,6 +20,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
 from helix_desktop.ui import accessibility
 from helix_desktop.ui.chat.accessible import RowArea
+from helix_desktop.ui.chat.answer_guard import AnswerGuard
 from helix_desktop.ui.chat.arrivals import Arrivals
 from helix_desktop.ui.chat.board import Board, Spinner
 from helix_desktop.ui.chat.finder import Finder
@@ -52,7 +56,14 @@ class ChatView(QAbstractScrollArea):
     typed = Signal(str)  # signs that are meant for the composer
     accessible_role = QAccessible.Role.Pane
 
-    def __init__(self, model: ChatModel, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        theme: Theme,
+        parent: QWidget | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`now` gives seconds."""
         super().__init__(parent)
         accessibility.install()
         rows = RowArea()
@@ -69,8 +80,9 @@ class ChatView(QAbstractScrollArea):
         self.arrivals = Arrivals(self.board)
         self._selection = Selection(model, sheets)
         self.finder = Finder(self.board)
-        self._pointer = Pointer(self.board, self._selection, self.viewport())
-        self._stage = Stage(self.board, self._pointer, self._selection, self.finder)
+        guard = AnswerGuard(model, now)
+        self._pointer = Pointer(self.board, self._selection, self.viewport(), guard)
+        self._stage = Stage(self.board, self._pointer, self._selection, self.finder, guard)
         self._tools = ToolMenu(self.board, self.viewport())
         self._pill = NewRowsPill(self)
         Spinner(self.board)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import count
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -52,7 +54,7 @@ def _fonts(qapp: object) -> None:
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
     model = ChatModel()
-    shown = ChatView(model, LIGHT)
+    shown = ChatView(model, LIGHT, now=partial(next, count(0.0, 60.0)))  # each look is a minute later
     qtbot.addWidget(shown)
     shown.board.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
     shown.resize(800, 600)
