@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.app.layout import LayoutFile
 from helix_desktop.app.window import Frame
 from helix_desktop.context.errors import HelixError
-from helix_desktop.ui.frame.rows import Banner
+from helix_desktop.ui.frame.rows import error_banner
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.style import Appearance
@@ -29,11 +30,15 @@ def front_of(frame: Frame) -> Front:
     """Give a frame its scope; failures of its tasks are told on top of the centre."""
     window = frame.window
 
+    def tell_here() -> Callable[[HelixError], None]:
+        place = window.banners.place
+        return lambda error: window.banners.show_banner(error_banner(error, *place))
+
     def tell(error: HelixError) -> None:
-        window.banners.show_banner(Banner(error.what, "error", error.what, error.why, error.fix))
+        tell_here()(error)
 
     def fail(error: BaseException) -> None:
         tell(HelixError("Helix Desktop made a mistake.", f"{type(error).__name__}: {error}", "See the log."))
 
     scope = TaskScope(fail)
-    return Front(window, frame.appearance, frame.layout, scope, Intents(scope, tell))
+    return Front(window, frame.appearance, frame.layout, scope, Intents(scope, tell, tell_here))

@@ -14,7 +14,7 @@ from helix_desktop.context.archive import SUFFIX, Exported, Progress, exported_t
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui import dialogs
 from helix_desktop.ui.dialogs import Choice
-from helix_desktop.ui.frame.rows import Banner, BannerAction, JobRow
+from helix_desktop.ui.frame.rows import Banner, BannerAction, JobRow, Level
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
@@ -67,7 +67,7 @@ class Carrying(QObject):
         place = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
         done = await self.run(f"Exporting {name}", lambda tell: carrier.export(identity, place, tell))
         if done is not None:
-            self._tell_written(done)
+            self._tell_written(identity, done)
 
     async def take_in(self, identity: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
@@ -93,7 +93,9 @@ class Carrying(QObject):
                 await self._stage.open_workspace(identity)
         if done is not None:
             words = imported_text(done)
-            self._window.banners.show_banner(Banner(_DONE, "info", f"{path.name} was imported.", words))
+            self._window.banners.show_banner(
+                Banner(_DONE, "info", f"{path.name} was imported.", words, workspace=self._about(identity))
+            )
 
     async def _may_close(self, identity: str) -> bool:
         """Whether nothing runs in a workspace, or the person says that it may be stopped."""
@@ -148,14 +150,20 @@ class Carrying(QObject):
         if job is not None and job.limit is not None:
             job.limit.reschedule(0)
 
-    def _tell_written(self, done: Exported) -> None:
+    def _tell_written(self, identity: str, done: Exported) -> None:
         self._written = Path(done.path)
         what = f"{self._written.name} was written: {size_text(done.file_size)}, verified."
         whole = not (done.held.missing or done.held.left_out)
         action = BannerAction(_SHOW, "Show folder")
+        level: Level = "info" if whole else "warning"
+        words, about = exported_text(done), self._about(identity)
         self._window.banners.show_banner(
-            Banner(_DONE, "info" if whole else "warning", what, exported_text(done), actions=(action,))
+            Banner(_DONE, level, what, words, actions=(action,), workspace=about)
         )
+
+    def _about(self, identity: str) -> str:
+        """Return the workspace that a result goes with; one that is not on screen is told of everywhere."""
+        return identity if identity == self._stage.active else ""
 
     def _acted(self, banner: str, action: str) -> None:
         if (banner, action) == (_DONE, _SHOW):

@@ -130,16 +130,21 @@ class Composing(QObject):
                 tokens = await room.count(text) + sum(one.tokens for one in attached)
             _refuse_too_large(conversation, tokens)
             kept = await _recorded(conversation, text, attached, steer)
-        except HelixError as error:
-            self._intents.tell(error)
-            kept = False
-        here = conversation is self._conversation
+        except HelixError:
+            await self._give_back(room, conversation, text, attached)
+            raise
         if kept:
-            if here:  # only now: until the message was on record, the draft was the only copy of it
+            if conversation is self._conversation:  # only now: before, the draft was the only copy of it
                 await self._save(room, conversation, self.composer.text())
             return
-        self._attached[conversation.session.id] = attached  # what could not be kept must not be lost
-        if here:
+        await self._give_back(room, conversation, text, attached)
+
+    async def _give_back(
+        self, room: Room, conversation: Conversation, text: str, attached: list[Attachment]
+    ) -> None:
+        """Put a message that could not be sent back into the composer, or into the draft of its session."""
+        self._attached[conversation.session.id] = attached + self._attached.get(conversation.session.id, [])
+        if conversation is self._conversation:
             self.composer.set_text(text + self.composer.text())
             self._show_attached()
             text = self.composer.text()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.room import Room
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.frame.banner import BannerArea
 from helix_desktop.ui.frame.rows import Banner
 
 
-async def watch(store: Store, banners: BannerArea) -> None:
+async def watch(room: Room, banners: BannerArea) -> None:
     """Show what was mended, once, and from now on each damaged content, until the person dismisses it."""
 
     def show(error: HelixError) -> None:
-        banners.show_banner(Banner(error.what, "warning", error.what, error.why, error.fix))
+        banners.show_banner(
+            Banner(error.what, "warning", error.what, error.why, error.fix, workspace=room.id)
+        )
 
-    store.health.listen(show)
-    report = store.health.report
+    health = room.store.health
+    health.listen(show)
+    report = health.report
     if report is not None:
         show(report.notice)
-        await store.health.told()
+        await health.told()

@@ -68,5 +68,7 @@ class Modes(QObject):
                     "info",
                     "Commands are asked about in mode auto, too.",
                     "Here they cannot be kept in the workspace and off the network. Edits run unasked.",
+                    workspace=room.id,
+                    session=talk.session.id,
                 )
             )

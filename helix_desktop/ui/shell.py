@@ -18,7 +18,7 @@ from helix_desktop.context.keeping import CleanUp
 from helix_desktop.ui.approving import Approving
 from helix_desktop.ui.backup import Backup
 from helix_desktop.ui.carrying import Carrying
-from helix_desktop.ui.frame.rows import Banner
+from helix_desktop.ui.frame.rows import Banner, error_banner
 from helix_desktop.ui.health import watch
 from helix_desktop.ui.history import History
 from helix_desktop.ui.intents import Intents
@@ -121,7 +121,7 @@ class Shell(QObject):
 
     def tell(self, error: HelixError) -> None:
         """Show an error on top of the centre, until it is dismissed."""
-        self._window.banners.show_banner(Banner(error.what, "error", error.what, error.why, error.fix))
+        self._window.banners.show_banner(error_banner(error, *self._window.banners.place))
 
     async def open_sample(self) -> None:
         """Open the guided sample with a session, so that its first message can be sent at once."""
@@ -158,7 +158,7 @@ class Shell(QObject):
     async def open_workspace(self, identity: str, reading: bool = False) -> None:
         """Show another workspace, also one without its folder; what runs in the former one goes on."""
         self.active, self._wanted = identity, (identity, "")
-        self._window.banners.remove(_CLOSED)
+        self._window.banners.remove(_CLOSED, identity)
         record = self._desk.registry.get(identity)
         try:
             room = await self.carrying.watch(
@@ -173,7 +173,7 @@ class Shell(QObject):
             return
         if identity not in self._heard:
             self._heard[identity] = room.listen(lambda session, update: self._hear(room, session, update))
-            await watch(room.store, self._window.banners)
+            await watch(room, self._window.banners)
             self._desk.servers.begin(identity)
             self._intents.start(self._desk.endpoints.begin(identity), f"share cache {identity}")
             self._intents.start(self._tidy(room, CleanUp(record.quota, record.unused_ms)), "tidy")
@@ -192,13 +192,16 @@ class Shell(QObject):
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""
         await self.work.show(None, None)
+        self._window.banners.show_place(record.id, "")
         if isinstance(error, WorkspaceMissing):
             self._window.missing.show_workspace(record.name, record.path)
             self._window.show_place("missing")
         else:
             self._window.no_session.show_workspace(record.name, 1)
             self._window.show_place("empty")
-            self._window.banners.show_banner(Banner(_CLOSED, "error", error.what, error.why, error.fix))
+            self._window.banners.show_banner(
+                Banner(_CLOSED, "error", error.what, error.why, error.fix, workspace=record.id)
+            )
         await self.refresh()
 
     def _hear(self, room: Room, session: str, update: Update) -> None:

@@ -105,12 +105,19 @@ class Work(QObject):
         """The widgets that show the conversation."""
         return self._screens
 
+    @property
+    def _place(self) -> tuple[str, str]:
+        """The workspace and session on screen, by id."""
+        session = self.conversation.session.id if self.conversation else ""
+        return self.room.id if self.room else "", session
+
     async def show(self, room: Room | None, conversation: Conversation | None) -> None:
         """Show a conversation of a room, a room without one, or nothing."""
         self._leave()
         self._leave = lambda: None
         self.room, self.conversation = room, conversation
         self._beside = Beside()
+        self._window.banners.show_place(*self._place)
         self.opening.emit()
         self.shown.emit()
         self._show_running()
@@ -268,6 +275,7 @@ class Work(QObject):
     def _warn_if_stopped(self) -> None:
         self._window.banners.remove(_BREAKER)
         if self.conversation and planner.breaker_open(self.conversation.session.transcript):
+            workspace, session = self._place
             self._window.banners.show_banner(
                 Banner(
                     _BREAKER,
@@ -275,6 +283,8 @@ class Work(QObject):
                     "Handovers have stopped.",
                     f"{planner.BREAKER} in a row failed or would not have freed enough.",
                     "Hand over by hand, or go on: a request that does not fit is made to fit, or refused.",
+                    workspace=workspace,
+                    session=session,
                 )
             )
 
@@ -284,9 +294,16 @@ class Work(QObject):
         if conversation is not None and conversation.session.transcript.parent:
             back = BannerAction(_BACK, "Back to that session")
             what = "This is the session of a subagent."
+            workspace, session = self._place
             why = "It works for another session, which sees only its result; what you write goes to it alone."
             self._window.banners.show_banner(
-                Banner(_SUBAGENT, "info", what, why, actions=(back,), dismissable=False)
+                Banner(
+                    *(_SUBAGENT, "info", what, why),
+                    actions=(back,),
+                    dismissable=False,
+                    workspace=workspace,
+                    session=session,
+                )
             )
 
     def _acted(self, banner: str, action: str) -> None:

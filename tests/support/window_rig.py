@@ -183,8 +183,9 @@ class Rig:
 
     def banners(self) -> str:
         """All words of the banners that stand."""
-        cards = self.window.banners.findChildren(QFrame)
-        return "\n".join(card.accessibleName() for card in cards if card.property("role") == "banner")
+        frames = self.window.banners.findChildren(QFrame)
+        cards = [one for one in frames if one.property("role") == "banner" and not one.isHidden()]
+        return "\n".join(card.accessibleName() for card in cards)
 
     async def decide(self, decision: str, offer: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""

@@ -101,16 +101,16 @@ class CachePresenter:
                 verdict = await room.verify(digest)
                 if not verdict.sound:
                     source.damaged.add(digest)
-            self._tell_result(len(digests), len(source.damaged))
+            self._tell_result(room.id, len(digests), len(source.damaged))
         finally:
             self._verifying = None
             self._view.set_progress(None)
 
-    def _tell_result(self, verified: int, damaged: int) -> None:
+    def _tell_result(self, workspace: str, verified: int, damaged: int) -> None:
         if not damaged:
             why = "The bytes of each have the SHA-256 they are stored under."
             said = "The one entry is sound." if verified == 1 else f"All {verified:,} entries are sound."
-            self._inform(Banner(_VERIFIED, "info", said, why))
+            self._inform(Banner(_VERIFIED, "info", said, why, workspace=workspace))
             return
         self._inform(
             Banner(
@@ -119,6 +119,7 @@ class CachePresenter:
                 f"{damaged:,} of {verified:,} entries are damaged.",
                 "Their bytes no longer have the SHA-256 they are stored under.",
                 "Filter by the state damaged to see them; running the tool again heals an entry.",
+                workspace=workspace,
             )
         )
         self._view.refresh()

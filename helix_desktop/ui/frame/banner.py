@@ -56,7 +56,10 @@ class _BannerCard(QFrame):
 
 
 class BannerArea(QWidget):
-    """The banners that stand, newest last; hidden while there is none."""
+    """The banners of the workspace and session on screen, newest last; hidden while there is none.
+
+    Those of other workspaces and sessions wait until these are on screen again.
+    """
 
     acted = Signal(str, str)
     """Banner id and action id."""
@@ -65,41 +68,63 @@ class BannerArea(QWidget):
     def __init__(self) -> None:
         """Start empty and hidden."""
         super().__init__()
-        self._cards: dict[str, _BannerCard] = {}
+        self._cards: dict[tuple[str, str, str], tuple[Banner, _BannerCard]] = {}
+        self._place = ("", "")
         self._theme = LIGHT
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(20, 10, 20, 4)
         self._column.setSpacing(8)
         self.hide()
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """The workspace and the session on screen, by id."""
+        return self._place
+
+    def show_place(self, workspace: str, session: str) -> None:
+        """Show the banners of a workspace and session; those of others wait."""
+        self._place = workspace, session
+        self._show_cards()
+
     def show_banner(self, banner: Banner) -> None:
-        """Show a banner; one with the same id is replaced."""
-        self.remove(banner.id)
+        """Show a banner where it belongs; one with the same id there is replaced."""
+        self._drop(banner.key)
         shown = _BannerCard(banner)
         shown.acted.connect(self.acted)
-        shown.dismissed.connect(self._dismiss)
+        shown.dismissed.connect(lambda _: self._dismiss(banner))
         retint(shown, self._theme)
-        self._cards[banner.id] = shown
+        self._cards[banner.key] = banner, shown
         self._column.addWidget(shown)
-        self.show()
+        self._show_cards()
 
-    def remove(self, banner_id: str) -> None:
-        """Take a banner away; unknown ids are no error, it may have been dismissed."""
-        shown = self._cards.pop(banner_id, None)
-        if shown is not None:
-            self._column.removeWidget(shown)
-            shown.hide()
-            shown.deleteLater()
-        self.setVisible(bool(self._cards))
+    def remove(self, banner_id: str, workspace: str = "") -> None:
+        """Take a banner of the place on screen away, or of a workspace; unknown ids are no error."""
+        for banner in [banner for banner, _ in self._cards.values() if banner.id == banner_id]:
+            if banner.workspace == workspace if workspace else banner.belongs(*self._place):
+                self._drop(banner.key)
+        self._show_cards()
 
     def banner_ids(self) -> tuple[str, ...]:
-        """The banners that stand, oldest first."""
-        return tuple(self._cards)
+        """The banners that are shown, oldest first."""
+        return tuple(banner.id for banner, _ in self._cards.values() if banner.belongs(*self._place))
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme for banners that come later."""
         self._theme = theme
 
-    def _dismiss(self, banner_id: str) -> None:
-        self.remove(banner_id)
-        self.dismissed.emit(banner_id)
+    def _drop(self, key: tuple[str, str, str]) -> None:
+        _, shown = self._cards.pop(key, (None, None))
+        if shown is not None:
+            self._column.removeWidget(shown)
+            shown.hide()
+            shown.deleteLater()
+
+    def _show_cards(self) -> None:
+        for banner, card in self._cards.values():
+            card.setVisible(banner.belongs(*self._place))
+        self.setVisible(bool(self.banner_ids()))
+
+    def _dismiss(self, banner: Banner) -> None:
+        self._drop(banner.key)
+        self._show_cards()
+        self.dismissed.emit(banner.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.figures import tokens_text
 
 Pressure = Literal["calm", "near", "over", "off"]
@@ -67,7 +68,10 @@ class BannerAction:
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """A message on top of the centre: what happened, why, and what can be done."""
+    """A message on top of the centre: what happened, why, and what can be done.
+
+    It is shown with the workspace and the session it is about, by id; empty: with all of them.
+    """
 
     id: str
     level: Level
@@ -76,6 +80,22 @@ class Banner:
     fix: str = ""
     actions: tuple[BannerAction, ...] = ()
     dismissable: bool = True
+    workspace: str = ""
+    session: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from all others: its id, and what it is about."""
+        return self.id, self.workspace, self.session
+
+    def belongs(self, workspace: str, session: str) -> bool:
+        """Return whether it is about what is on screen."""
+        return self.workspace in {"", workspace} and self.session in {"", session}
+
+
+def error_banner(error: HelixError, workspace: str = "", session: str = "") -> Banner:
+    """Return the banner that says what went wrong."""
+    return Banner(error.what, "error", error.what, error.why, error.fix, workspace=workspace, session=session)
 
 
 def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:

@@ -21,22 +21,23 @@ class ConsentBanner(QObject):
         """`look` opens the page of MCP servers."""
         super().__init__(window)
         self._window, self._shell, self._desk = window, shell, desk
-        self._said: tuple[str, ...] = ()
+        self._said: dict[str, tuple[str, ...]] = {}  # servers that wait, by workspace
         desk.servers.listen(lambda _: self.show())
         shell.work.shown.connect(self.show)
         window.banners.acted.connect(lambda banner, _: look() if banner == _ID else None)
 
     def show(self) -> None:
         """Show or remove it, as the servers are now; a dismissed one stays away until another waits."""
-        waiting: tuple[str, ...] = ()
-        if self._shell.active in self._desk.rooms:
-            record = self._desk.registry.get(self._shell.active)
-            if record.trusted:
-                waiting = tuple(one.name for one in record.servers if one.enabled and not one.agreed)
-        if waiting == self._said:
+        active = self._shell.active
+        if active not in self._desk.rooms:
             return
-        self._said = waiting
-        self._window.banners.remove(_ID)
+        record = self._desk.registry.get(active)
+        waiting = tuple(one.name for one in record.servers if one.enabled and not one.agreed)
+        waiting = waiting if record.trusted else ()
+        if waiting == self._said.get(active, ()):
+            return
+        self._said[active] = waiting
+        self._window.banners.remove(_ID, active)
         if waiting:
             names = ", ".join(waiting)
             whose = (
@@ -47,5 +48,6 @@ class ConsentBanner(QObject):
                     _ID, "warning", f"{whose} for your consent.",
                     "What would be started is not what you agreed to, or was never agreed to.",
                     actions=(BannerAction(_LOOK, "Look at it…"),),
+                    workspace=active,
                 )
             )  # fmt: skip

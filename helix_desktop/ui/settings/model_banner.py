@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject
@@ -62,7 +63,9 @@ class ModelBanner(QObject):
         if not held:
             self._window.banners.remove(ModelUnchosen.WHAT)
         if held:
-            self._window.banners.show_banner(_banner(talk, here))
+            workspace, session = self._window.banners.place
+            banner = replace(_banner(talk, here), workspace=workspace, session=session)
+            self._window.banners.show_banner(banner)
 
     def _is_here(self, label: str) -> bool:
         try:

@@ -51,6 +51,7 @@ class Deleting(QObject):
                 f"“{ellipsize(titles.get(session, 'The session'))}” is in the trash.",
                 f"It stays there for {TRASH_DAYS} days, with all its outputs.",
                 actions=(BannerAction(session, "Undo"),),
+                workspace=room.id,
             )
         )
         if self._stage.work.conversation is None:

@@ -103,7 +103,7 @@ class Tidying(QObject):
             return
         why, fix = why_it_stays(await room.store.entry(digest))
         self._window.banners.show_banner(
-            Banner(_STAYS, "warning", "This entry stays in the cache.", why, fix)
+            Banner(_STAYS, "warning", "This entry stays in the cache.", why, fix, workspace=room.id)
         )
 
     async def _tell_swept(self, room: Room, swept: Swept) -> None:
@@ -118,6 +118,7 @@ class Tidying(QObject):
                 f"{count:,} {'entry is' if count == 1 else 'entries are'} in the trash.",
                 f"{size_text(swept.stored_size)} on disk. {back}",
                 actions=(BannerAction(_UNDO, "Undo"),) if count else (),
+                workspace=room.id,
             )
         )
         await self._show_change()
