@@ -15,6 +15,7 @@ from helix_desktop.context.cut import Cut
 from helix_desktop.context.errors import CompactionRefused, ModelUnchosen
 from helix_desktop.context.event import ToolAnswered
 from helix_desktop.context.event_rewrite import Form, Pinned, Redone, Undone, Unpinned
+from helix_desktop.context.policy import Policy
 from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.rows import Row
 from helix_desktop.context.window import Window
@@ -43,6 +44,11 @@ class ByHand:
     def measure(self) -> tuple[Window, Gauge]:
         """What the next request would contain, and how full that is."""
         return self._steward.measure()
+
+    @property
+    def policy(self) -> Policy:
+        """What its window is managed by, with the numbers for its model's window."""
+        return self._settings()[0]
 
     def rows(self) -> tuple[Row, ...]:
         """What the next request contains, one by one."""

@@ -18,10 +18,12 @@ from helix_desktop.agent.update import (
     TurnChanged,
     Update,
 )
+from helix_desktop.context.budget import Gauge
 from helix_desktop.context.event import NEW_TITLE, Recorded, SessionStarted, TurnEnded, UserSpoke
 from helix_desktop.context.message import Ended, ModelInfo
 from helix_desktop.context.target import target_of
 from helix_desktop.context.tool import ApprovalAsk, Reply
+from helix_desktop.context.window import Window
 
 _ENDS = get_args(Ended)
 
@@ -39,6 +41,10 @@ class Child(Protocol):
     @property
     def model(self) -> ModelInfo:
         """The model that answers."""
+        ...
+
+    def measure(self) -> tuple[Window, Gauge]:
+        """What its next request would contain, and how full that is."""
         ...
 
     async def send(self, text: str) -> None:
@@ -111,12 +117,13 @@ class Watch:
     def tell(self, phase: Doing | Ended) -> None:
         """Tell the parent's listeners what it does now, unless they know."""
         session = self.child.session
-        known, window = session.transcript, session.window or self.child.model.window
+        known = session.transcript
+        _, gauge = self.child.measure()
         moved = SubagentMoved(
             session.id,
             phase,
-            session.used,
-            window,
+            gauge.used,
+            gauge.window,
             known.steps,
             known.title,
             self._call,

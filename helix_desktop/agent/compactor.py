@@ -231,17 +231,17 @@ class Compactor:
             riding = SweepMade(swept.masked, swept.saved, SweepReason.HANDOVER)
             events = (made, riding)
             twin.apply(Recorded(twin.last_seq + 1, twin.last_at, riding))
-        window = project(transcript, policy, frame)
-        ratio = gauge(window, transcript, policy, frame).ratio
-        before, after = window.estimate, project(twin, policy, frame).estimate
-        if before - after < max(1, frame.info.window * policy.handover_least_gain / ratio):
+        before, after = project(transcript, policy, frame), project(twin, policy, frame)
+        now, then = gauge(before, transcript, policy, frame), gauge(after, twin, policy, frame)
+        freed = before.estimate - after.estimate
+        if freed < max(1, frame.info.window * policy.handover_least_gain / now.ratio):
             raise CompactionRefused(
                 "No handover was made.",
-                f"It would free only {before - after:,} tokens, less than "
+                f"It would free only {freed:,} tokens, less than "
                 f"{policy.handover_least_gain:.0%} of the window.",
                 "Nothing has changed.",
             )
-        counted = msgspec.structs.replace(made, before=round(before * ratio), after=round(after * ratio))
+        counted = msgspec.structs.replace(made, before=now.used, after=then.used)
         return (counted, *events[1:])
 
 

@@ -108,7 +108,7 @@ class Conversation(ByHand):
         self.subagents = Subagents(session, scope, nursery)
         self._scope, self._parts = scope, parts
         self.purse = Purse(session, settings, above)
-        settings = MeteredSettings(settings, self.purse)
+        session.settings = settings = MeteredSettings(settings, self.purse)
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         counter, clock = parts.counter, parts.clock

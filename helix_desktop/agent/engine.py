@@ -231,7 +231,6 @@ class Engine:
             if self.partial.strip():
                 await self._record_partial()
             await self._session.close_calls(ended.how)
-            self._steward.note_use()
             if not await self._session.end_turn(ended) and ended.how == "failed":
                 self._session.publish(Trouble(ended.what, ended.why, ended.fix))
         except HelixError as error:

@@ -6,6 +6,9 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
+
+from msgspec.structs import replace
 
 from helix_desktop.agent.approval import Leeway
 from helix_desktop.agent.conversation import Conversation, Parts
@@ -16,9 +19,10 @@ from helix_desktop.agent.roles import Roles, RolesFor
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.terms import SessionTerms, Terms
-from helix_desktop.agent.update import ChangedOutside, Happened, Update
+from helix_desktop.agent.update import ChangedOutside, Happened, RequestChanged, Update
+from helix_desktop.context.budget import Gauge, count_window, gauge_of, is_outdated
 from helix_desktop.context.content import SessionSummary
-from helix_desktop.context.errors import HelixError
+from helix_desktop.context.errors import HelixError, StoreError
 from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
@@ -27,6 +31,7 @@ from helix_desktop.context.event import (
     Recorded,
     SessionStarted,
 )
+from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.spending import Spending
 from helix_desktop.context.transcript import Transcript
@@ -60,6 +65,8 @@ class Room(Holdings):
         """Resolves the model that is chosen for one session; without it sessions follow the room."""
         self._one_model = False  # whether one model answers whatever sessions have chosen
         self._listeners: list[Callable[[str, Update], None]] = []
+        self._uncountable: set[str] = set()  # sessions whose logs cannot be read
+        self._chosen_infos: dict[str, ModelInfo] = {}  # of the models that listed sessions have chosen
 
     def clock(self) -> int:
         """Milliseconds since 1970."""
@@ -78,10 +85,12 @@ class Room(Holdings):
         """
         self._one_model = not isinstance(models, Roles)
         await self.terms.use(models)
+        self._chosen_infos.clear()
         for session in (*self._own_terms, *self._led):
             known = self.known(session)
             if known is not None:
                 await self._follow_choice(known)
+        self._tell_changed()
 
     async def choose_model(self, session: str, label: str) -> None:
         """Let the model PROVIDER/NAME answer one open session from now on; empty: the workspace's default.
@@ -93,6 +102,7 @@ class Room(Holdings):
             await self.roles_for(label)  # raises before anything is recorded
         await conversation.session.record(ModelChosen(label))
         await self._follow_choice(conversation)
+        self._tell_changed()
 
     async def _follow_choice(self, conversation: Conversation) -> None:
         """Let the model answer that a session has chosen; a subagent at work goes on with the one it has."""
@@ -122,10 +132,74 @@ class Room(Holdings):
         await self.terms.retool()
         for own in tuple(self._own_terms.values()):
             await own.retool()
+        self._tell_changed()
+
+    def _tell_changed(self) -> None:
+        for conversation in self.conversations:
+            conversation.session.publish(RequestChanged())
 
     async def sessions(self, parent: str = "") -> list[SessionSummary]:
         """All sessions that a person began, or the subagents of one, last used first."""
         return [one for one in await self.store.sessions() if one.parent == parent]
+
+    def gauge(self, listed: SessionSummary) -> Gauge | None:
+        """How full the next request of a listed session would be; None until `recount` has counted it.
+
+        None also for a subagent's while it is not open: it has a model and a policy of its own.
+        """
+        conversation = self.known(listed.id)
+        if conversation is not None:
+            return conversation.measure()[1]
+        if listed.count is None or listed.parent or not self.terms.framed:
+            return None
+        _, frame, _ = self.terms()
+        chosen = listed.count.chosen
+        info = self._chosen_infos.get(chosen) if chosen else frame.info
+        if info is None or is_outdated(listed.count, self.policy, info.window):
+            return None
+        ratio = self._ratios.get(info.label, 1.0)
+        return gauge_of(listed.count, self.policy, replace(frame, info=info, ratio=ratio))
+
+    async def recount(self) -> bool:
+        """Count the listed sessions for which there is no `gauge`, from their logs; whether there were any.
+
+        Those of an older version, and those whose handover quotes more or less under another policy or model.
+        """
+        counted = False
+        for one in await self.sessions():
+            if self.terms.framed and one.id not in self._uncountable and self.gauge(one) is None:
+                counted = await self._recount(one) or counted
+        return counted
+
+    async def _recount(self, listed: SessionSummary) -> bool:
+        if listed.count is not None and listed.count.chosen not in ("", *self._chosen_infos):
+            await self._resolve(listed.count.chosen)
+            if self.gauge(listed) is not None:
+                return True
+        try:
+            events = await self.store.events(listed.id)
+            state = await asyncio.to_thread(Transcript, events)
+            info = await self._resolve(state.chosen_model)
+            frame = replace(self.terms()[1], info=info)
+            count = count_window(state, self.policy, info.window)
+            used = gauge_of(count, self.policy, frame).used
+            counted = replace(listed, count=count, used=used, window=info.window)
+            if listed not in await self.store.sessions() or self.known(listed.id) is not None:
+                return False  # it was opened or changed meanwhile: whoever does that counts
+            await self.store.commit(listed.id, summary=counted)
+        except StoreError as error:
+            log.info("the session %s could not be counted again: %s", listed.id, error)
+            self._uncountable.add(listed.id)
+            return False
+        return True
+
+    async def _resolve(self, label: str) -> ModelInfo:
+        """The model that answers where one of this label is chosen; empty: the workspace's."""
+        roles = await self._chosen_roles(label)
+        info = (roles or self.terms.roles).main.info
+        if label:
+            self._chosen_infos[label] = info
+        return info
 
     async def begin(self, title: str = NEW_TITLE) -> Conversation:
         """Begin a session."""
@@ -151,8 +225,8 @@ class Room(Holdings):
         for one in listed:
             for label, ratio in one.ratios.items():
                 self._ratios.setdefault(label, ratio)  # the newest session comes first
-            if one.id == session:
-                opened.take_figures(one)
+        this = next((one for one in listed if one.id == session), None)
+        opened.ratios = dict(this.ratios) if this else {}
         conversation = await self._conversing(opened, scope)
         conversation.purse.children = {
             one.id: Spending(one.spent, one.cost) for one in listed if one.parent == session
@@ -161,7 +235,10 @@ class Room(Holdings):
             return self._open[session]
         self._open[session] = conversation
         opened.listen(lambda update: self._hear(opened, update))
-        await opened.mend()
+        mended = await opened.mend()
+        if this is not None and not mended:
+            with suppress(StoreError):  # another process writes it: its line is that one's to correct
+                await opened.correct_summary(this)
         return conversation
 
     async def _conversing(self, session: Session, scope: TaskScope) -> Conversation:

@@ -5,25 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from helix_desktop.agent.ports import Clock, Store
+from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import Happened, Listener, Update
-from helix_desktop.context.budget import own_ratio
+from helix_desktop.context.budget import count_window, gauge_of, reports_of
 from helix_desktop.context.content import Content, SessionSummary
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import (
-    AssistantSpoke,
     Event,
     Recorded,
-    SessionRenamed,
-    SessionStarted,
     ToolAnswered,
     TurnEnded,
-    TurnRetried,
-    UserSpoke,
 )
 from helix_desktop.context.message import Ended, ToolCall
-from helix_desktop.context.spending import spent_in
 from helix_desktop.context.transcript import Transcript
 
 INTERRUPTED = (
@@ -52,17 +49,13 @@ class Session:
         """`transcript` is the reduction of `log`; both are the session's own from now on."""
         self.id = identity
         self.log, self.transcript = log, transcript
-        self.used, self.window, self.model = 0, 0, ""
+        self.settings: Settings | None = None
+        """What its requests are made under, once a conversation says so."""
         self.ratios: dict[str, float] = {}
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
         self._pending: set[asyncio.Task[list[Recorded] | HelixError]] = set()
         self._listeners: list[Listener] = []
-
-    def take_figures(self, known: SessionSummary) -> None:
-        """Go on with the figures that the list shows, until they are measured again."""
-        self.used, self.window, self.model = known.used, known.window, known.model
-        self.ratios = dict(known.ratios)
 
     async def forgotten(self, digest: str) -> int:
         """When the person had a content removed for good, in milliseconds since 1970; 0: they did not."""
@@ -113,48 +106,58 @@ class Session:
             now = self._clock()
             first = self.transcript.last_seq + 1
             recorded = [Recorded(first + n, now, event) for n, event in enumerate(events)]
-            twin = self._summary(recorded, now)
-            await self._store.commit(self.id, recorded, contents, recalls, twin)
+            after = self.transcript.fork()
+            for one in recorded:
+                after.apply(one)
+            summary = self._summary(after, now)
+            await self._store.commit(self.id, recorded, contents, recalls, summary)
             for one in recorded:
                 self.transcript.apply(one)
                 self.log.append(one)
-                self._calibrate(one.event)
+            self.ratios = summary.ratios
         for one in recorded:
             self.publish(Happened(one))
         return recorded
 
-    def _calibrate(self, event: Event) -> None:
-        if isinstance(event, AssistantSpoke) and event.usage is not None:
-            ratio = own_ratio(self.transcript, event.model)
-            if ratio is not None:
-                self.ratios[event.model] = ratio
-
-    def _summary(self, recorded: Sequence[Recorded], now: int) -> SessionSummary:
-        spoken = (UserSpoke, AssistantSpoke, ToolAnswered)
-        added = sum(isinstance(one.event, spoken) for one in recorded)
-        for one in recorded:
-            if isinstance(one.event, TurnRetried):
-                added -= len(self.transcript.items) - self.transcript.position(one.event.after)
-        titled = (SessionStarted, SessionRenamed)
-        titles = [one.event.title for one in recorded if isinstance(one.event, titled)]
-        parents = [one.event.parent for one in recorded if isinstance(one.event, SessionStarted)]
-        known = self.transcript
-        spent = sum((spent_in(one.event) for one in recorded), known.spent)
+    def _summary(self, state: Transcript, now: int) -> SessionSummary:
+        """What the list shows of the session in a state, its figures from where the gauge has them."""
+        count, used, window, answering = None, 0, 0, ""
+        if self.settings is not None:
+            policy, frame, _ = self.settings()
+            count = count_window(state, policy, frame.info.window)
+            used, window = gauge_of(count, policy, frame).used, frame.info.window
+            answering = frame.info.label if state.turns else ""
+        reports = reports_of(state) if count is None else count.reported
         return SessionSummary(
             id=self.id,
-            title=titles[-1] if titles else known.title,
-            created=known.created or now,
+            title=state.title,
+            created=state.created or now,
             updated=now,
-            messages=len(known.items) + added,
-            used=self.used,
-            window=self.window,
-            model=self.model,
-            events=known.last_seq + len(recorded),
-            parent=parents[-1] if parents else known.parent,
-            ratios=dict(self.ratios),
-            spent=spent.tokens,
-            cost=spent.cost,
+            messages=len(state.items),
+            used=used,
+            window=window,
+            model=state.last_model or answering,
+            events=state.last_seq,
+            parent=state.parent,
+            ratios=self.ratios | {label: one.ratio for label, one in reports.items()},
+            spent=state.spent.tokens,
+            cost=state.spent.cost,
+            count=count,
         )
+
+    async def correct_summary(self, listed: SessionSummary) -> None:
+        """Store the list's line of this session anew where the log says another one."""
+        figures = {"used": 0, "window": 0, "model": "", "ratios": {}}  # also depend on models and tools
+        async with self._lock:
+            made = self._summary(self.transcript, listed.updated)
+            made = replace(  # a log that was damaged may not begin with its beginning
+                made,
+                title=made.title or listed.title,
+                created=self.transcript.created or listed.created,
+                parent=made.parent or listed.parent,
+            )
+            if replace(made, **figures) != replace(listed, **figures):
+                await self._store.commit(self.id, summary=made)
 
     async def mend(self) -> bool:
         """Close what a crash left open: unanswered calls and an unended turn; whether there was any."""

@@ -84,15 +84,7 @@ class Steward:
             window, now = self.measure()
         if not now.fits:
             raise self._too_large(now, policy)
-        self.note_use()
         return self._linted(window)
-
-    def note_use(self) -> None:
-        """Let the session's list show how full the window is."""
-        _, now = self.measure()
-        _, frame, _ = self._settings()
-        self._session.used, self._session.window = now.used, now.window
-        self._session.model = frame.info.label
 
     async def overflowed(self, refused: ModelOverflow) -> bool:
         """Make room after the provider said that a request did not fit; whether the window is smaller now.

@@ -99,7 +99,7 @@ class SubagentMoved(msgspec.Struct, frozen=True):
     """A subagent went on: told to its parent's listeners. `child` is its session.
 
     It waits for others to end, asks its model, runs tools, waits for the person's yes, or has ended, as
-    `phase` says. `use` counts the tokens of its newest request, `window` those that fit. `call` is the call
+    `phase` says. `use` counts the tokens of its next request, `window` those that fit. `call` is the call
     that asked for it, `tool` the newest call of its own, `spent` and `cost` its tokens in and out and US
     dollars, `began` the moment it got its task (milliseconds since 1970; 0: not yet).
     """
@@ -115,6 +115,10 @@ class SubagentMoved(msgspec.Struct, frozen=True):
     spent: int = 0
     cost: float = 0.0
     began: int = 0
+
+
+class RequestChanged(msgspec.Struct, frozen=True):
+    """The model or the tools of a session's next request are others now; nothing was recorded."""
 
 
 class ChangedOutside(msgspec.Struct, frozen=True):
@@ -142,6 +146,7 @@ Update = (
     | ObservationMoved
     | IntakeMoved
     | SubagentMoved
+    | RequestChanged
     | ChangedOutside
 )
 Listener = Callable[[Update], None]

@@ -7,10 +7,12 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.context.content import Reported, WindowCount
 from helix_desktop.context.event import AssistantSpoke
+from helix_desktop.context.handover import user_text_room
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, Window
+from helix_desktop.context.window import Frame, Window, handover_tokens
 
 Pressure = Literal["none", "compact", "panic"]
 _REPORTS = 5  # newest reports of a model that its calibration is the median of
@@ -69,31 +71,74 @@ def gauge(window: Window, transcript: Transcript, policy: Policy, frame: Frame) 
     The provider's last report of this model counts for the part it saw; what came since is our count times
     the ratio of report to estimate. Before its first report here, the ratio of earlier sessions counts.
     """
-    reports = _reports(transcript, frame.info.label)
-    ratio = calibration(reports) if reports else frame.ratio
-    used, reported = round(window.estimate * ratio), False
-    if reports and (usage := reports[0][1].usage) and transcript.last_rewrite < reports[0][0]:
-        grown = window.estimate - reports[0][1].estimate
-        used = max(0, usage.input + round(grown * ratio))
-        reported = transcript.items[-1].seq == reports[0][0]
-    info = frame.info
+    return _gauge(window.estimate, _reported(transcript, frame.info.label), policy, frame)
+
+
+def gauge_of(count: WindowCount, policy: Policy, frame: Frame) -> Gauge:
+    """The same from a session's stored count, without its log; exact unless `is_outdated`."""
+    estimate = frame.fixed_tokens + count.entries - (0 if frame.info.images else count.images)
+    return _gauge(estimate, count.reported.get(frame.info.label), policy, frame)
+
+
+def count_window(transcript: Transcript, policy: Policy, window: int) -> WindowCount:
+    """The count of a session's next request, for a model with a window of so many tokens."""
+    entries, images = transcript.live_tokens
+    handed_over = transcript.handover is not None
+    return WindowCount(
+        entries=entries + handover_tokens(transcript, policy, window),
+        images=images,
+        quoted=user_text_room(policy.user_text_tokens, window) if handed_over else None,
+        reported=reports_of(transcript),
+        chosen=transcript.chosen_model,
+    )
+
+
+def is_outdated(count: WindowCount | None, policy: Policy, window: int) -> bool:
+    """Whether only the log tells how full the next request would be under a policy, in such a window."""
+    if count is None:
+        return True
+    return count.quoted not in (None, user_text_room(policy.user_text_tokens, window))
+
+
+def reports_of(transcript: Transcript) -> dict[str, Reported]:
+    """What the models of a session reported, by their labels; without those it stopped using long ago."""
+    recent = (item.event for item in transcript.reports[-_LOOKED_AT:])
+    labels = dict.fromkeys(event.model for event in recent if isinstance(event, AssistantSpoke))
+    found = {label: _reported(transcript, label) for label in labels}
+    return {label: one for label, one in found.items() if one is not None}
+
+
+def _gauge(estimate: int, report: Reported | None, policy: Policy, frame: Frame) -> Gauge:
+    info, ratio = frame.info, report.ratio if report else frame.ratio
+    used = round(estimate * ratio)
+    if report and report.unchanged:
+        used = max(0, report.input + round((estimate - report.estimate) * ratio))
     return Gauge(
         used,
         info.window,
         info.reserve,
         int(info.window * policy.handover_at),
-        reported,
+        report is not None and report.unchanged and report.newest,
         ratio,
         int(info.window * policy.panic_at) if policy.enabled else 1 << 62,
-        len(reports),
-        not reports,
+        report.reports if report else 0,
+        report is None,
     )
 
 
-def own_ratio(transcript: Transcript, model: str) -> float | None:
-    """A model's tokens per token of ours by its reports in this session; None before the first."""
+def _reported(transcript: Transcript, model: str) -> Reported | None:
     reports = _reports(transcript, model)
-    return calibration(reports) if reports else None
+    if not reports or (usage := reports[0][1].usage) is None:
+        return None
+    seq, spoke = reports[0]
+    return Reported(
+        input=usage.input,
+        estimate=spoke.estimate,
+        ratio=calibration(reports),
+        reports=len(reports),
+        unchanged=transcript.last_rewrite < seq,
+        newest=transcript.items[-1].seq == seq,
+    )
 
 
 def calibration(reports: list[tuple[int, AssistantSpoke]]) -> float:

@@ -128,12 +128,46 @@ class StoreTotals(msgspec.Struct, frozen=True):
     sessions: int
 
 
+class Reported(msgspec.Struct, frozen=True):
+    """What a model reported of the requests it answered in a session.
+
+    `input` are the tokens of the newest one, for which our count was `estimate`; `ratio` is the model's
+    tokens per token of ours over its newest `reports`. `unchanged`: nothing was rewritten since; `newest`:
+    nothing was said since.
+    """
+
+    input: int
+    estimate: int
+    ratio: float
+    reports: int
+    unchanged: bool
+    newest: bool
+
+
+class WindowCount(msgspec.Struct, frozen=True):
+    """What of a session stands in its next request, by our own count: enough to tell how full it is.
+
+    `entries` are the tokens of all entries, `images` the part of them that a model without eyes is not sent,
+    `reported` what its models reported, by their labels. `quoted` is the room in tokens for the user's words
+    that a handover in it was counted with; None: none is in it. `chosen` is the model of this session alone,
+    empty where the workspace's answers.
+    """
+
+    entries: int = 0
+    images: int = 0
+    quoted: int | None = None
+    reported: dict[str, Reported] = msgspec.field(default_factory=dict)
+    chosen: str = ""
+
+
 class SessionSummary(msgspec.Struct, frozen=True):
     """A session as the list shows it; always rebuildable from its events.
 
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
     our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
     and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them.
+    `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
+    model and policy hold now. None: an older version stored it.
     """
 
     id: str
@@ -150,3 +184,4 @@ class SessionSummary(msgspec.Struct, frozen=True):
     trashed: int = 0
     spent: int = 0
     cost: float = 0.0
+    count: WindowCount | None = None

@@ -44,7 +44,8 @@ from helix_desktop.context.event_summary import (
     ObservationsPlaced,
 )
 from helix_desktop.context.history import FRAMING, History
-from helix_desktop.context.layout import Cover, Entry, Item, PinnedCopy, arrange, covers_of, in_force
+from helix_desktop.context.image import Image
+from helix_desktop.context.layout import Block, Cover, Entry, Item, PinnedCopy, arrange, covers_of, in_force
 from helix_desktop.context.message import ToolCall
 from helix_desktop.context.mode import UNSURE
 from helix_desktop.context.policy import Policy, policy_kept
@@ -89,6 +90,7 @@ class Transcript(History):
         self.last_observation_at = 0
         self.observation_failures = 0
         self._live: list[Entry] = []
+        self._live_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
         self._covers: list[Cover] = []
         for recorded in events:
             self.apply(recorded)
@@ -188,7 +190,12 @@ class Transcript(History):
                 if recalled:
                     self.recalls[recalled] += 1
                     self.newest_recall[recalled] = recorded.seq
-        self._live.append(self._append(recorded, event))
+        item = self._append(recorded, event)
+        self._live.append(item)
+        if self._live_tokens is not None:
+            entries, images = self._live_tokens
+            seen = sum(one.tokens for one in self.images_of(item))
+            self._live_tokens = entries + item.tokens, images + seen
 
     def _rewrite(self, recorded: Recorded, rewrite: Rewrite) -> None:
         self.rewrites.apply(recorded.seq, rewrite)
@@ -199,6 +206,7 @@ class Transcript(History):
             case Undone() | Redone():
                 self.last_compaction_at = recorded.at
         self.last_rewrite = recorded.seq
+        self._live_tokens = None
         if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.told_mode != "ask":
             self.told_mode = UNSURE  # the note may be among what is covered now
         if isinstance(rewrite, FoldMade):
@@ -226,6 +234,7 @@ class Transcript(History):
 
     def _lay_out(self) -> None:
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
+        self._live_tokens = None
         self._live = arrange(self.items, self.position, self._covers, pinned)
 
     def retry(self) -> TurnRetried | None:
@@ -286,6 +295,27 @@ class Transcript(History):
         label = OBSERVED_LABEL if isinstance(entry.event, ObservationsMade) else 0
         return sum(cover.event.tokens for cover in entry.covers) + label + FRAMING
 
+    @property
+    def live_tokens(self) -> tuple[int, int]:
+        """Tokens of all entries as they stand now, and those of their images among them; no handover's."""
+        if self._live_tokens is None:
+            entries = [one for one in self._live if not _is_handover(one)]
+            items = (one.item if isinstance(one, PinnedCopy) else one for one in entries)
+            images = (one for item in items if isinstance(item, Item) for one in self.images_of(item))
+            self._live_tokens = sum(map(self.shown_tokens, entries)), sum(one.tokens for one in images)
+        return self._live_tokens
+
+    def images_of(self, item: Item) -> tuple[Image, ...]:
+        """The images that are sent with a message: none once it is swept, or shown in another form."""
+        if item.seq in self.masked or item.seq in self.rewrites.forms:
+            return ()
+        match item.event:
+            case UserSpoke(attachments=attachments):
+                return tuple(one.image for one in attachments if one.image)
+            case ToolAnswered(images=images):
+                return images
+        return ()
+
     def _item_tokens(self, item: Item) -> int:
         if item.seq in self.rewrites.masked:
             return item.tokens - item.saving
@@ -299,3 +329,7 @@ class Transcript(History):
     def can_redo(self, seq: int) -> bool:
         """Whether a rewrite of that seq was undone."""
         return seq in self.rewrites.undone
+
+
+def _is_handover(entry: Entry) -> bool:
+    return isinstance(entry, Block) and isinstance(entry.event, HandoverMade)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from helix_desktop.context import handover as handovers
@@ -11,7 +13,6 @@ from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.event_rewrite import FoldMade, FormChosen
 from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.history import FRAMING
-from helix_desktop.context.image import Image
 from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
 from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import Policy
@@ -34,6 +35,11 @@ class Frame(msgspec.Struct, frozen=True):
     tools_tokens: int = 0
     ratio: float = 1.0
     mcp_tokens: int = 0
+
+    @property
+    def fixed_tokens(self) -> int:
+        """Tokens of what opens every request: the system prompt and the tools."""
+        return self.system_tokens + (FRAMING if self.system else 0) + self.tools_tokens
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -75,9 +81,9 @@ class Projector:
             self._messages.append(message)
             self._shares.append(tokens)
             self._tokens += tokens
-        fixed = frame.system_tokens + (FRAMING if frame.system else 0) + frame.tools_tokens
         request = Request((*self._opening, *self._messages), frame.tools)
-        return Window(request, tuple(self._entries), tuple(self._shares), self._tokens + fixed)
+        estimate = self._tokens + frame.fixed_tokens
+        return Window(request, tuple(self._entries), tuple(self._shares), estimate)
 
     def _begin_again(self, transcript: Transcript, policy: Policy, frame: Frame) -> None:
         """Look at everything again; messages that stand as they stood are kept."""
@@ -140,7 +146,20 @@ def _handover(
 ) -> tuple[Message, int]:
     texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, frame.info.window)
     text = handovers.render(handover, handovers.quoted(texts))
-    return Message("user", text), handover.tokens + sum(n + FRAMING for _, _, n in texts) + FRAMING
+    return Message("user", text), _handover_tokens(handover, texts)
+
+
+def _handover_tokens(handover: HandoverMade, texts: Sequence[tuple[int, str, int]]) -> int:
+    return handover.tokens + sum(tokens + FRAMING for _, _, tokens in texts) + FRAMING
+
+
+def handover_tokens(transcript: Transcript, policy: Policy, window: int) -> int:
+    """Tokens of the handover in force as it is sent in a window of so many; 0 when none is in force."""
+    if transcript.handover is None:
+        return 0
+    _, handover = transcript.handover
+    texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, window)
+    return _handover_tokens(handover, texts)
 
 
 def in_call_order(entries: list[Entry]) -> list[Entry]:
@@ -175,7 +194,7 @@ def message_of(entry: Entry, transcript: Transcript) -> Message:
     """An entry as it is sent. A handover's own words of the person depend on the policy: not made here."""
     match entry:
         case PinnedCopy(item=item):
-            return Message("user", _pinned_text(item, transcript), images=_images(item, transcript))
+            return Message("user", _pinned_text(item, transcript), images=transcript.images_of(item))
         case Block(event=FoldMade(text=text)):
             return Message("user", text)
         case Block(covers=covers):
@@ -184,13 +203,13 @@ def message_of(entry: Entry, transcript: Transcript) -> Message:
     match entry.event:
         case UserSpoke() as said:
             text = user_text(said, entry.seq in transcript.masked)
-            return Message("user", text, images=_images(entry, transcript))
+            return Message("user", text, images=transcript.images_of(entry))
         case AssistantSpoke() as spoke:
             calls = _short_calls(spoke) if entry.seq in transcript.masked else spoke.calls
             return Message("assistant", spoke.text, calls, verbatim=spoke.verbatim)
         case ToolAnswered() as answer:
             text = output_text(entry, answer, transcript)
-            text, seen = text if text.strip() else NO_OUTPUT, _images(entry, transcript)
+            text, seen = text if text.strip() else NO_OUTPUT, transcript.images_of(entry)
             return Message("tool", text, call_id=answer.call_id, name=answer.name, images=seen)
 
 
@@ -212,18 +231,6 @@ def _pinned_text(item: Item, transcript: Transcript) -> str:
 def _short_calls(spoke: AssistantSpoke) -> tuple[ToolCall, ...]:
     short = {one.call_id: one.arguments for one in spoke.short}
     return tuple(ToolCall(one.id, one.name, short.get(one.id, one.arguments)) for one in spoke.calls)
-
-
-def _images(item: Item, transcript: Transcript) -> tuple[Image, ...]:
-    """The images that are sent with a message: none once it is swept, or shown in another form."""
-    if item.seq in transcript.masked or item.seq in transcript.rewrites.forms:
-        return ()
-    match item.event:
-        case UserSpoke(attachments=attachments):
-            return tuple(one.image for one in attachments if one.image)
-        case ToolAnswered(images=images):
-            return images
-    return ()
 
 
 def user_text(said: UserSpoke, masked: bool = False) -> str:

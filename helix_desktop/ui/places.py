@@ -16,6 +16,7 @@ from helix_desktop.ui.frame.rows import messages_text
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.sidebar.rows import Badge, SessionItem, WorkspaceRow, colors_of, told_apart
+from helix_desktop.ui.usage_bar import pressure_of
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 _DEMO_PROVIDER = "demo/"
@@ -46,13 +47,13 @@ class SidebarPresenter:
             cache=self._cache.get(record.id, ""),
         )
 
-    async def show_sessions(self, room: Room | None, active: str) -> int:
-        """Show the sessions and the cache size of a room; how many sessions there are."""
+    async def show_sessions(self, room: Room | None, active: str) -> bool:
+        """Show the sessions and the cache size of a room; whether it is known how full each one is."""
         sidebar = self._window.sidebar
         if room is None:
             sidebar.show_sessions([], datetime.now())
             sidebar.show_cache("")
-            return 0
+            return True
         sessions = await room.store.sessions()
         totals = await room.store.totals()
         size = size_text(totals.size)
@@ -62,7 +63,7 @@ class SidebarPresenter:
         sidebar.show_sessions(items, datetime.now())
         count = "1 entry" if totals.entries == 1 else f"{totals.entries:,} entries"
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
-        return sum(not one.parent for one in sessions)
+        return all(one.parent or room.gauge(one) is not None for one in sessions)
 
 
 def _why_closed(row: WorkspaceRow) -> str:
@@ -113,13 +114,14 @@ def _item(session: SessionSummary, room: Room, active: str, others: Sequence[Ses
     cost = session.cost + sum(one.cost for one in others if one.parent == session.id)
     if cost:
         parts.append(dollars(cost))
-    share = session.used / session.window if session.window else 0.0
+    gauge = room.gauge(session)
     return SessionItem(
         id=session.id,
         title=session.title or "New session",
         subtitle=" · ".join(parts),
         updated_ms=session.updated,
-        used=share,
+        used=gauge.share if gauge else None,
+        pressure=pressure_of(gauge) if gauge else "calm",
         running=here is not None and here.running,
         active=session.id == active,
         waiting=here is not None and bool(here.asks),

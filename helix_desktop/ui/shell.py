@@ -73,6 +73,7 @@ class Shell(QObject):
         self._heard: dict[str, Callable[[], None]] = {}
         self._wanted = ("", "")  # workspace and session that the person asked for last
         self._beginning = asyncio.Lock()
+        self._recounting: set[str] = set()  # rooms whose sessions are being counted
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_COALESCE_MS)
@@ -81,6 +82,7 @@ class Shell(QObject):
         self.carrying = Carrying(window, intents, desk, self)
         self.backup = Backup(window, intents, desk, self.carrying)
         self.tidying = Tidying(window, screens.cache, intents, desk, self)
+        self.work.measured.connect(self._refresh_soon)
         self._connect()
 
     def _connect(self) -> None:
@@ -206,7 +208,11 @@ class Shell(QObject):
 
     def _hear(self, room: Room, session: str, update: Update) -> None:
         self.notifying.hear(room, session, update)
-        if not isinstance(update, Arriving) and not self._soon.isActive():
+        if not isinstance(update, Arriving):
+            self._refresh_soon()
+
+    def _refresh_soon(self) -> None:
+        if not self._soon.isActive():
             self._soon.start()
 
     async def _show(self, room: Room, session: str) -> None:
@@ -231,8 +237,20 @@ class Shell(QObject):
         """Show workspaces and sessions as they are now."""
         room = self._desk.rooms.get(self.active)
         conversation = self.work.conversation
-        await self._sidebar.show_sessions(room, conversation.session.id if conversation else "")
+        complete = await self._sidebar.show_sessions(room, conversation.session.id if conversation else "")
         self._sidebar.show_workspaces(self._desk, self.active)
+        if room is not None and not complete and room.id not in self._recounting:
+            self._intents.start(self._recount(room), "recount sessions")
+
+    async def _recount(self, room: Room) -> None:
+        """Count the sessions whose figures are not known, then show them."""
+        self._recounting.add(room.id)
+        try:
+            with suppress(StoreClosed):
+                if await room.recount():
+                    await self.refresh()
+        finally:
+            self._recounting.discard(room.id)
 
     async def open_session(self, session: str) -> None:
         """Show another session of this workspace."""

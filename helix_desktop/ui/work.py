@@ -13,11 +13,13 @@ from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import (
     CallWaiting,
     Happened,
+    RequestChanged,
     SubagentMoved,
     TurnChanged,
     Update,
 )
 from helix_desktop.context import planner
+from helix_desktop.context.budget import Gauge
 from helix_desktop.context.event import TurnEnded, UserSpoke
 from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.beside import Beside
@@ -28,7 +30,7 @@ from helix_desktop.ui.chat.from_events import model_name
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.composing import Composing
-from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, Pressure, SessionHeader
+from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, SessionHeader
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.intents import Intents
@@ -37,6 +39,7 @@ from helix_desktop.ui.timeline.from_events import cards_of
 from helix_desktop.ui.timeline.points import points_of
 from helix_desktop.ui.timeline.rows import TimelineState
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.usage_bar import pressure_of
 from helix_desktop.ui.waiting import Waiting
 
 _COALESCE_MS = 120
@@ -44,7 +47,6 @@ _BREAKER = "breaker"
 _UNFINISHED = ("stopped", "interrupted")
 CONTINUE = "Continue."
 """What is sent to go on with a turn that was broken off."""
-_NEAR = 0.8  # of the threshold: from here on the gauge warns
 _SUBAGENT, _BACK = "subagent", "back"
 
 
@@ -69,6 +71,8 @@ class Work(QObject):
     """The person has said which model answers in the workspace on screen."""
     model_shown = Signal()
     """The model that answers may be another one now."""
+    measured = Signal()
+    """The gauge of the conversation on screen shows something else now."""
     heard = Signal(object)
     """An update of the conversation on screen."""
     session_wanted = Signal(str)
@@ -95,7 +99,7 @@ class Work(QObject):
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh"))
         self._stale: set[str] = set()
         self._sought = 0
-        self._numbers = (0, 0)  # tokens used, and tokens of the window, as the gauge shows them
+        self._gauge: Gauge | None = None  # as the top bar shows it
         window.page_shown.connect(self._page_shown)
         window.page_shown.connect(self._focus_page)
         window.banners.acted.connect(self._acted)
@@ -144,7 +148,7 @@ class Work(QObject):
                 self._screens.chat.composer.set_running(running)
                 self._screens.chat.todo.set_running(running)
                 self.refresh_soon()
-            case CallWaiting() | SubagentMoved():
+            case CallWaiting() | SubagentMoved() | RequestChanged():
                 self.refresh_soon()
             case Happened(recorded=recorded):
                 if isinstance(recorded.event, HandoverFailed | HandoverMade):
@@ -186,21 +190,23 @@ class Work(QObject):
                 bool(conversation.asks),
             )
         )
-        threshold = room.policy.handover_at
-        pressure: Pressure = "calm" if gauge.used < gauge.threshold * _NEAR else "near"
-        if gauge.pressure == "compact":
-            pressure = "over"
-        state = "off" if not room.policy.enabled else pressure
-        shown = GaugeState(gauge.used, gauge.window, not gauge.reported, gauge.source, threshold, state)
+        policy = conversation.policy
+        state = pressure_of(gauge) if policy.enabled else "off"
+        shown = GaugeState(
+            gauge.used, gauge.window, not gauge.reported, gauge.source, policy.handover_at, state
+        )
         self._window.top_bar.show_gauge(shown)
+        if gauge != self._gauge:
+            self._gauge = gauge
+            self.measured.emit()
         self._show_ahead(conversation)
         totals = await room.store.totals()
         if conversation is not self.conversation:
             return
+        _, gauge = conversation.measure()  # something may have come while the store was asked
         self._screens.inspector.set_state(
-            inspector_state(conversation.rows(), gauge, transcript, room.policy, totals)
+            inspector_state(conversation.rows(), gauge, transcript, conversation.policy, totals)
         )
-        self._numbers = gauge.used, gauge.window
         self._stale = {"cache", "timeline"}
         self._page_shown(self._window.page())
 
@@ -226,13 +232,12 @@ class Work(QObject):
         conversation, room = self.conversation, self.room
         if conversation is None or room is None:
             return
-        log = list(conversation.session.log)
+        log, (_, gauge) = list(conversation.session.log), conversation.measure()
         cards = await asyncio.to_thread(cards_of, log, conversation.session.transcript)
         points = await asyncio.to_thread(points_of, log)
         if conversation is self.conversation:
-            used, window = self._numbers
-            running = self._beside.card
-            state = TimelineState(cards, points, used, window, room.policy.handover_at, running)
+            threshold, running = conversation.policy.handover_at, self._beside.card
+            state = TimelineState(cards, points, gauge.used, gauge.window, threshold, running)
             self._screens.timeline.set_state(state)
             self._screens.timeline.reveal(self._sought)
             self._sought = 0

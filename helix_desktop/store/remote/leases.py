@@ -43,9 +43,13 @@ class Leases:
 
     def own(self, session: str) -> None:
         """This process writes a session from now on. Raises StoreLocked when a guest does."""
+        self.check(session)
+        self._own.add(session)
+
+    def check(self, session: str) -> None:
+        """Raises StoreLocked when a guest writes a session."""
         if session in self._guests:
             raise self._lent(session)
-        self._own.add(session)
 
     def refused(self, why: str) -> StoreLocked:
         """What a guest is told that may not do something while this process owns the store."""

@@ -83,8 +83,10 @@ class SharedStore(LevelStore):
         summary: SessionSummary | None = None,
     ) -> None:
         """Store as LevelStore does. Raises StoreLocked while another process writes the session."""
-        if events or summary:
+        if events:
             self._leases.own(session)
+        elif summary:
+            self._leases.check(session)
         await super().commit(session, events, contents, recalls, summary)
 
     async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:

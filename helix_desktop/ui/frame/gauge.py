@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 from helix_desktop.ui import fonts
 from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.usage_bar import paint_share, pressure_ink
 
 _BAR_PX = 38
 _LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
@@ -91,27 +92,12 @@ class GaugePill(QAbstractButton):
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.text())
 
     def _paint_bar(self, painter: QPainter, bar: QRectF) -> None:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._theme.seg_free))
-        painter.drawRoundedRect(bar, 3, 3)
-        share = min(1.0, self._state.share)
-        if share > 0:
-            painter.setBrush(QColor(self._ink()))
-            painter.drawRoundedRect(
-                QRectF(bar.x(), bar.y(), max(6.0, bar.width() * share), bar.height()), 3, 3
-            )
-        if self._state.state != "off":
-            x = bar.x() + bar.width() * self._state.threshold
-            painter.setPen(QPen(QColor(self._theme.text), 1.4))
+        state, theme = self._state, self._theme
+        paint_share(painter, bar, state.share, pressure_ink(state.state, theme), theme)
+        if state.state != "off":
+            x = bar.x() + bar.width() * state.threshold / max(1.0, state.share)
+            painter.setPen(QPen(QColor(theme.text), 1.4))
             painter.drawLine(round(x), round(bar.top() - 2), round(x), round(bar.bottom() + 2))
-
-    def _ink(self) -> str:
-        return {
-            "calm": self._theme.accent,
-            "near": self._theme.seg_output,
-            "over": self._theme.error,
-            "off": self._theme.faint,
-        }[self._state.state]
 
     def _width_of(self, state: GaugeState, detail: GaugeDetail) -> int:
         words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(state, detail))

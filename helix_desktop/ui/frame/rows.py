@@ -7,8 +7,8 @@ from typing import Literal
 
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.usage_bar import Pressure
 
-Pressure = Literal["calm", "near", "over", "off"]
 Level = Literal["error", "warning", "info"]
 GaugeDetail = Literal["share", "tokens", "way"]
 

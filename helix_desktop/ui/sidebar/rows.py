@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from helix_desktop.ui.times import day_text
+from helix_desktop.ui.usage_bar import Pressure
 
 Badge = Literal["", "running", "waiting", "missing"]
 Group = Literal["Today", "Yesterday", "Earlier"]
@@ -50,18 +51,22 @@ class WorkspaceRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionItem:
-    """One session in the list; `used` is the share of the window, 0..1, `parent` whose subagent's it is."""
+    """One session in the list; `parent` is the session whose subagent's it is.
+
+    `used` is the share of the context window that its next request would fill, also above 1. None: not known.
+    """
 
     id: str
     title: str
     subtitle: str
     updated_ms: int
-    used: float
+    used: float | None
     running: bool
     active: bool
     waiting: bool = False  # for the person's approval
     parent: str = ""
     created_ms: int = 0
+    pressure: Pressure = "calm"
 
 
 def color_of(workspace_id: str) -> str:

@@ -11,11 +11,10 @@ from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.sidebar.rows import SessionItem
 from helix_desktop.ui.sidebar.session_model import ITEM_ROLE, WHEN_ROLE
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.usage_bar import paint_share, pressure_ink
 
 _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
-_HOT = 0.8
-"""Share of the window from which the mini gauge turns amber: a handover is near (85 % by default)."""
 
 
 class SessionDelegate(QStyledItemDelegate):
@@ -131,14 +130,9 @@ class SessionDelegate(QStyledItemDelegate):
         painter.drawText(QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
         middle = top + height / 2
         bar = QRectF(box.right() - 12 - _BAR_PX, middle - 2, _BAR_PX, 4)
+        if item.used is not None:
+            paint_share(painter, bar, item.used, pressure_ink(item.pressure, self.theme), self.theme)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self.theme.border_strong))
-        painter.drawRoundedRect(bar, 2, 2)
-        if item.used > 0:
-            painter.setBrush(QColor(self.theme.seg_output if item.used >= _HOT else self.theme.accent))
-            painter.drawRoundedRect(
-                QRectF(bar.x(), bar.y(), max(4.0, _BAR_PX * min(1.0, item.used)), 4), 2, 2
-            )
         if item.running or item.waiting:
             painter.setBrush(QColor(self.theme.seg_output if item.waiting else self.theme.seg_assistant))
             painter.drawEllipse(QPointF(bar.x() - 11, middle), 3.5, 3.5)

@@ -89,8 +89,8 @@ class SessionModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = ", waiting for your approval" if entry.waiting else ", running" if entry.running else ""
             kind = "subagent, " if entry.parent else ""
-            used = f"{round(entry.used * 100)} % of the window used"
-            return f"{kind}{entry.title}, {entry.subtitle}, {used}{state}"
+            used = "" if entry.used is None else f", {entry.used * 100:.0f} % of the context used"
+            return f"{kind}{entry.title}, {entry.subtitle}{used}{state}"
         return entry.title if role == Qt.ItemDataRole.ToolTipRole else None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, Pressure, gauge_text
+from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, gauge_text
+from helix_desktop.ui.usage_bar import Pressure
 
 CALM = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
 

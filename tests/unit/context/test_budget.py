@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from helix_desktop.context import cut as cuts
 from helix_desktop.context import planner
-from helix_desktop.context.budget import Gauge, gauge
+from helix_desktop.context.budget import Gauge, count_window, gauge, gauge_of, is_outdated
+from helix_desktop.context.content import WindowCount
 from helix_desktop.context.event import TurnEnded
 from helix_desktop.context.event_summary import HandoverFailed
 from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrite_kind import SweepReason
 from tests.support.histories import MODEL, Maker, histories, played
+from tests.support.rewritten import rewritten
 
 BALANCED = PROFILES["balanced"]
 
@@ -93,6 +95,26 @@ def test_the_gauge_is_sane(maker: Maker) -> None:
     assert (now.pressure == "none") == (now.used < now.threshold)
     assert (now.pressure == "panic") == (now.used >= now.panic)
     assert now.fits == (now.used + MODEL.reserve <= MODEL.window)
+
+
+@given(
+    histories() | rewritten(), st.booleans(), st.sampled_from([2_000, 4_000, 128_000]), st.integers(0, 900)
+)
+def test_a_stored_count_says_what_the_log_says(maker: Maker, images: bool, window: int, room: int) -> None:
+    """Whichever model and policy hold by then; where it cannot know, it says so."""
+    count = count_window(maker.transcript, maker.policy, maker.frame.info.window)
+    info = msgspec.structs.replace(maker.frame.info, images=images, window=window)
+    maker.frame = msgspec.structs.replace(maker.frame, info=info, tools_tokens=77, ratio=1.2)
+    assert is_outdated(None, maker.policy, window)
+    if room:
+        maker.policy = msgspec.structs.replace(maker.policy, user_text_tokens=room)
+    if is_outdated(count, maker.policy, window):
+        assert maker.transcript.handover is not None
+        count = count_window(maker.transcript, maker.policy, window)
+    now = gauge_of(
+        msgspec.json.decode(msgspec.json.encode(count), type=WindowCount), maker.policy, maker.frame
+    )
+    assert now == measured(maker)
 
 
 def full(steps: int = 14) -> Maker:
