@@ -94,6 +94,17 @@ _NETWORK = pytest.StashKey[_Network]()
 _LITTERED = pytest.StashKey[bool]()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow tests: one that is left for the end is waited for by all other processes."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_runtestloop() -> None:
+    """Let no garbage collection look at modules and collected tests again: they stay."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give Qt-loop tests the application first: the loop is made from it."""
     if metafunc.definition.get_closest_marker("qt_loop") and "qapp" not in metafunc.fixturenames:

@@ -1,4 +1,4 @@
-"""The guided demo in an empty home, without a display and without a network: what it promises, it shows."""
+"""The guided demo in an empty home, without a display and a network, from where nothing is written."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import asyncio
 import os
 import re
 import struct
-import sys
 import zlib
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli_rig import ROOT
+from tests.support.read_only_program import ReadOnlyProgram
 
 LONGEST_S = 280.0  # ten times what it takes: a busy machine is no failure
 
@@ -51,18 +50,16 @@ def pixels(picture: bytes) -> tuple[int, int, bytes]:
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S + 20)
 async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> None:
-    home, hook, out = tmp_path / "home", tmp_path / "hook", tmp_path / "out"
-    for folder in (home, hook):
-        folder.mkdir()
+    program, hook, out = ReadOnlyProgram.at(tmp_path), tmp_path / "hook", tmp_path / "out"
+    hook.mkdir()
     (hook / "sitecustomize.py").write_text(OFFLINE)
     environ = {
-        "HOME": str(home),
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": f"{hook}{os.pathsep}{ROOT}",
+        **program.environ,
+        "PYTHONPATH": f"{hook}{os.pathsep}{program.folder}",
         "REFUSED": str(tmp_path / "refused"),
     }
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "helix_desktop", "demo", "--out", str(out)),
+        *program.command("demo", "--out", str(out)),
         cwd=tmp_path,
         env=environ,
         stdin=asyncio.subprocess.DEVNULL,
@@ -83,9 +80,9 @@ async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> Non
     check_findings(text)
     check_pictures(out)
     assert {path.name for path in out.iterdir() if path.is_dir()} == {"data", "projects"}
-    written = [path for path in home.rglob("*") if path.is_file()]
-    # Qt and fontconfig keep caches of their own in a home.
-    assert not [path for path in written if ".cache" not in path.parts], written
+    assert program.written() == set()
+    program.assert_untouched()
+    assert sorted(os.listdir(tmp_path)) == ["home", "hook", "out", "program", "scratch"]
 
 
 def check_findings(text: str) -> None:

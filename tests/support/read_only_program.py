@@ -1,0 +1,74 @@
+"""A copy of the program in a place where nothing is written, and what a run of it leaves elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli_rig import ROOT
+
+_SYSTEMS_OWN = {".cache/fontconfig"}
+"""Made by fontconfig for every program with fonts, where the system's own cache is out of date."""
+
+
+@dataclass(frozen=True)
+class ReadOnlyProgram:
+    """The program, an empty home, an empty folder for temporary files, and how the program is started."""
+
+    folder: Path
+    home: Path
+    scratch: Path
+    files: tuple[Path, ...]
+    prefix: tuple[str, ...]
+    """Words before the command that make the folder read-only, also for root."""
+
+    @classmethod
+    def at(cls, place: Path) -> ReadOnlyProgram:
+        """Copy the program below `place`; skips the test where root can write everywhere."""
+        program, home, scratch = place / "program", place / "home", place / "scratch"
+        without = shutil.ignore_patterns("__pycache__", "*.pyc")
+        for part in ("helix_desktop", "resources"):
+            shutil.copytree(ROOT / part, program / part, ignore=without)
+        home.mkdir()
+        scratch.mkdir()
+        files = tuple(sorted(program.rglob("*")))
+        return cls(program, home, scratch, files, _read_only(program))
+
+    def command(self, *words: str) -> tuple[str, ...]:
+        """Return the command line of `helix-desktop WORDS`."""
+        return (*self.prefix, sys.executable, "-m", "helix_desktop", *words)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Environment variables that lead it to this home, without those that would lead it elsewhere."""
+        names = {name for name in os.environ if name.startswith(("XDG_", "PYTHONDONT", "HELIX_", "QT_"))}
+        own = {"HOME": str(self.home), "PYTHONPATH": str(self.folder), "TMPDIR": str(self.scratch)}
+        return {name: text for name, text in os.environ.items() if name not in names} | own
+
+    def written(self, data: str = "data") -> set[str]:
+        """List what is in the home now, but for what is below `data` and what is the system's own."""
+        found = {str(place.relative_to(self.home)) for place in self.home.rglob("*")}
+        below = tuple(f"{own}/" for own in (data, *_SYSTEMS_OWN))
+        rest = {name for name in found if not name.startswith(below)}
+        return rest - _SYSTEMS_OWN - ({".cache"} if _SYSTEMS_OWN & found else set())
+
+    def assert_untouched(self) -> None:
+        """Assert that nothing was written beside the program or into the folder for temporary files."""
+        assert tuple(sorted(self.folder.rglob("*"))) == self.files
+        assert list(self.scratch.iterdir()) == []
+
+
+def _read_only(program: Path) -> tuple[str, ...]:
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap:
+        return (bubblewrap, "--die-with-parent", "--dev-bind", "/", "/", "--ro-bind", str(program), str(program))
+    if not hasattr(os, "geteuid") or os.geteuid() == 0:
+        pytest.skip("without bubblewrap root may write everywhere")
+    for place in [*program.rglob("*"), program]:
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    return ()
