@@ -90,7 +90,7 @@ async def _run(
     stop = asyncio.Event()
     _heed_signals(asyncio.get_running_loop(), stop.set)
     desk, shell, settings, opening = open_desk(data, front)
-    settings.moving.agreed.connect(move)
+    settings.move_agreed.connect(move)
     shell.quit.agreed.connect(stop.set)
 
     def asked(text: str, fresh: bool = False) -> None:
@@ -112,7 +112,7 @@ async def _run(
         changed.connect(lambda *_: front.intents.start(_keep_look(front), "keep look"))
     await stop.wait()
     instance.deafen()
-    settings.dialog.close()
+    settings.close()
     await end(front, shell, desk)
     return tuple(afterwards)
 

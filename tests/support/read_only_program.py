@@ -66,7 +66,16 @@ class ReadOnlyProgram:
 def _read_only(program: Path) -> tuple[str, ...]:
     bubblewrap = shutil.which("bwrap")
     if bubblewrap:
-        return (bubblewrap, "--die-with-parent", "--dev-bind", "/", "/", "--ro-bind", str(program), str(program))
+        return (
+            bubblewrap,
+            "--die-with-parent",
+            "--dev-bind",
+            "/",
+            "/",
+            "--ro-bind",
+            str(program),
+            str(program),
+        )
     if not hasattr(os, "geteuid") or os.geteuid() == 0:
         pytest.skip("without bubblewrap root may write everywhere")
     for place in [*program.rglob("*"), program]:

@@ -216,5 +216,5 @@ async def opened_window(
         yield Rig(front, opened, folder)
     finally:
         await end(front, opened.shell, opened.desk)
-        opened.settings.dialog.close()
+        opened.settings.close()
         front.window.deleteLater()

@@ -27,9 +27,11 @@ _SETTLE_MS = 150  # an editor may write a file in several steps
 class PolicyPresenter(QObject):
     """Binds the policy page to the workspace on screen, and every open workspace to its policy file."""
 
-    def __init__(self, page: PolicyPage, window: MainWindow, shell: Shell, desk: Desk) -> None:
-        super().__init__(page)
-        self._page, self._window, self._shell, self._desk = page, window, shell, desk
+    def __init__(self, window: MainWindow, shell: Shell, desk: Desk) -> None:
+        """Follow the files at once; the page comes with `attach`."""
+        super().__init__(window)
+        self._window, self._shell, self._desk = window, shell, desk
+        self._page: PolicyPage | None = None
         self._seen: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
         self._watcher = QFileSystemWatcher(self)
@@ -39,22 +41,27 @@ class PolicyPresenter(QObject):
         self._soon.timeout.connect(self._read_edited)
         self._watcher.fileChanged.connect(lambda _: self._soon.start())
         self._watcher.directoryChanged.connect(lambda _: self._soon.start())
+        shell.work.shown.connect(self._watch)
+        window.banners.acted.connect(self._acted)
+
+    def attach(self, page: PolicyPage) -> None:
+        """Bind the page, once the settings window is built."""
+        self._page = page
         page.profile_chosen.connect(self._choose_profile)
         page.restore_requested.connect(self._restore_changes)
         page.changed.connect(self._change)
         page.open_requested.connect(self._open_file)
         page.replace_requested.connect(self._replace_file)
-        shell.work.shown.connect(self._watch)
-        window.banners.acted.connect(self._acted)
 
     def show(self) -> None:
         """Show the policy of the workspace on screen."""
         room = self._room
         if room is None:
             return
-        name, changes = self._desk.registry.get(room.id).name, self._file(room).changes()
-        restorable = {profile: len(own) for profile, own in changes.items()}
-        self._page.show_policy(policy_form(name, room.policy, restorable))
+        if self._page is not None:
+            name, changes = self._desk.registry.get(room.id).name, self._file(room).changes()
+            restorable = {profile: len(own) for profile, own in changes.items()}
+            self._page.show_policy(policy_form(name, room.policy, restorable))
         self._show_error()
 
     @property
@@ -103,6 +110,8 @@ class PolicyPresenter(QObject):
             self._shell.tell(error)
 
     def _refuse(self, room: Room, error: ValueError, fields: tuple[str, ...]) -> None:
+        if self._page is None:
+            return
         why = refusal(error, policy_form(self._desk.registry.get(room.id).name, room.policy))
         for key in fields:
             self._page.refuse(key, why)
@@ -153,7 +162,8 @@ class PolicyPresenter(QObject):
     def _show_error(self) -> None:
         """Show the error in the file of the workspace on screen, in the window and on the page."""
         error = self._errors.get(self._shell.active)
-        self._page.show_file_error(error.why if error is not None else "")
+        if self._page is not None:
+            self._page.show_file_error(error.why if error is not None else "")
         if error is None:
             self._window.banners.remove(_BANNER)
         elif _BANNER not in self._window.banners.banner_ids():

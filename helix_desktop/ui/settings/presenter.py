@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QObject, QPoint, Signal
 
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
@@ -26,8 +26,27 @@ from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.widgets import retint
 
 
+class _Pages:
+    """The settings window, and what fills each of its pages."""
+
+    def __init__(self, window: MainWindow, shell: Shell, intents: Intents, desk: Desk) -> None:
+        self.dialog = dialog = SettingsDialog(window)
+        self.providers = ProvidersPresenter(dialog, shell, intents, desk)
+        self.roles = RolesPresenter(dialog.roles, shell, intents, desk)
+        self.about = AboutPresenter(dialog.about, intents, desk)
+        self.data = DataPresenter(dialog, shell, intents, desk)
+        self.mcp = McpPresenter(dialog, shell, intents, desk)
+        self.permissions = PermissionsPresenter(
+            dialog.permissions, shell, intents, desk, lambda: window.theme
+        )
+        self.moving = DataMoving(dialog, window, intents, desk)
+
+
 class SettingsPresenter(QObject):
     """Binds the settings window to desk and appearance."""
+
+    move_agreed = Signal(str, bool)
+    """The new folder for all data, and whether the old copy is to be removed at the end."""
 
     def __init__(
         self, window: MainWindow, shell: Shell, appearance: Appearance, intents: Intents, desk: Desk
@@ -35,22 +54,13 @@ class SettingsPresenter(QObject):
         super().__init__(window)
         self._shell, self._appearance, self._desk, self._window = shell, appearance, desk, window
         self._intents = intents
-        self.dialog = SettingsDialog(window)
-        self._providers = ProvidersPresenter(self.dialog, shell, intents, desk)
-        self._roles = RolesPresenter(self.dialog.roles, shell, intents, desk)
-        self._policy = PolicyPresenter(self.dialog.policy, window, shell, desk)
-        self._about = AboutPresenter(self.dialog.about, intents, desk)
-        self._data = DataPresenter(self.dialog, shell, intents, desk)
-        self._mcp = McpPresenter(self.dialog, shell, intents, desk)
+        self._built: _Pages | None = None
+        self._policy = PolicyPresenter(window, shell, desk)
         self._consent = ConsentBanner(window, shell, desk, lambda: self._open("mcp"))
         self._answering = ModelBanner(
             window, shell.work, intents, desk, self._offer_models, self._use_in_session
         )
-        self._permissions = PermissionsPresenter(
-            self.dialog.permissions, shell, self._intents, desk, lambda: window.theme
-        )
-        self.moving = DataMoving(self.dialog, window, intents, desk)
-        self._connect(intents)
+        self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
         composer = shell.work.composing.composer
         composer.enter_sends = desk.settings.enter_sends
         self._take_look()
@@ -58,13 +68,33 @@ class SettingsPresenter(QObject):
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
         found = window.welcome.found
         window.welcome.look_requested.connect(
-            lambda: intents.start(self._providers.look(found), "find local servers")
+            lambda: intents.start(self._pages.providers.look(found), "find local servers")
         )
         found.add_requested.connect(
-            lambda server: intents.start(self._providers.begin_with(server, found), "add a local server")
+            lambda server: intents.start(
+                self._pages.providers.begin_with(server, found), "add a local server"
+            )
         )
         window.commands.settings.triggered.connect(lambda: self._open("providers"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
+
+    @property
+    def _pages(self) -> _Pages:
+        """Return the settings window, built when it is first needed: that takes longer than a frame."""
+        if self._built is None:
+            self._built = _Pages(self._window, self._shell, self._intents, self._desk)
+            self._connect(self._built)
+        return self._built
+
+    @property
+    def dialog(self) -> SettingsDialog:
+        """The settings window."""
+        return self._pages.dialog
+
+    def close(self) -> None:
+        """Close the settings window, if it was ever opened."""
+        if self._built is not None:
+            self._built.dialog.close()
 
     def _take_look(self) -> None:
         """The settings may have been changed by hand since the look of the first frame was kept."""
@@ -74,16 +104,16 @@ class SettingsPresenter(QObject):
         if appearance.text_px != settings.text_size:
             appearance.set_text_px(settings.text_size)
 
-    def _connect(self, intents: Intents) -> None:
-        start = self._intents.start
-        self.dialog.appearance.mode_chosen.connect(self._appearance.set_mode)
-        self.dialog.appearance.text_px_chosen.connect(self._appearance.set_text_px)
-        self.dialog.appearance.enter_sends_chosen.connect(
-            lambda on: start(self._keep_enter(on), "enter sends")
-        )
-        self.dialog.appearance.notify_chosen.connect(lambda on: start(self._keep_notify(on), "notify"))
-        self._appearance.changed.connect(lambda theme: retint(self.dialog, theme))
-        self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
+    def _connect(self, pages: _Pages) -> None:
+        start, dialog = self._intents.start, pages.dialog
+        self._policy.attach(dialog.policy)
+        dialog.appearance.mode_chosen.connect(self._appearance.set_mode)
+        dialog.appearance.text_px_chosen.connect(self._appearance.set_text_px)
+        dialog.appearance.enter_sends_chosen.connect(lambda on: start(self._keep_enter(on), "enter sends"))
+        dialog.appearance.notify_chosen.connect(lambda on: start(self._keep_notify(on), "notify"))
+        pages.moving.agreed.connect(self.move_agreed)
+        self._appearance.changed.connect(lambda theme: retint(dialog, theme))
+        retint(dialog, self._window.theme)
 
     def _offer_models(self) -> None:
         """Offer models to a person who needs one: those that are set up, else the page that sets them up."""
@@ -122,27 +152,27 @@ class SettingsPresenter(QObject):
             await self._shell.work.show_model()
 
     def _open(self, page: SettingsPage) -> None:
-        retint(self.dialog, self._window.theme)
         self._intents.start(self.show(page), "settings")
 
     async def show(self, page: SettingsPage) -> None:
         """Fill every page and open the window on one of them."""
-        self.dialog.show_page(page)
-        if self.dialog.isHidden():
-            fit_screen(self.dialog)
-        self.dialog.show()
-        self.dialog.raise_()
+        pages, dialog = self._pages, self.dialog
+        dialog.show_page(page)
+        if dialog.isHidden():
+            fit_screen(dialog)
+        dialog.show()
+        dialog.raise_()
         settings = self._desk.settings
-        self.dialog.appearance.show_appearance(
+        dialog.appearance.show_appearance(
             self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
         )
         self._policy.show()
-        self._roles.show()
-        await self._providers.show()
-        await self._data.show()
-        await self._mcp.show()
-        await self._permissions.show()
-        await self._about.show()
+        pages.roles.show()
+        await pages.providers.show()
+        await pages.data.show()
+        await pages.mcp.show()
+        await pages.permissions.show()
+        await pages.about.show()
 
     async def _keep_enter(self, on: bool) -> None:
         self._shell.work.composing.composer.enter_sends = on

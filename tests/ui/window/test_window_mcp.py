@@ -133,7 +133,7 @@ async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, 
         await until(lambda: "was changed meanwhile" in page.fault(), "the refusal")
         assert not record(rig)[0].agreed
         rig.opened.desk.registry.change(rig.room.id, servers=(swapped,))
-        await rig.opened.settings._mcp.show()
+        await rig.opened.settings.show("mcp")
         press(card, "Let it start")
         await ready(page, "box")
         assert record(rig)[0].agreed

@@ -52,7 +52,7 @@ async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
         await rig.open_folder("project")
         await rig.say("Hello")
         await rig.opened.settings.show("about")
-        rig.opened.settings.moving.agreed.connect(lambda *given: agreed.append(given))
+        rig.opened.settings.move_agreed.connect(lambda *given: agreed.append(given))
         await ask_for(rig, full)
         await until(lambda: "is not empty" in words(rig), "the refusal")
         await ask_for(rig, target)
