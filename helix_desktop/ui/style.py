@@ -104,7 +104,7 @@ QPushButton[kind="filter"]:checked { background: $accent_soft; border-color: $ac
     color: $accent_text; }
 QPushButton[kind="filter"]:focus { border: 2px solid $accent; padding: 2px 9px; }
 QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent; border-radius: 8px;
-    color: $muted;
+    color: $muted; outline: 0;
     padding: 6px 10px; text-align: left; font-weight: 500; }
 QPushButton[kind="nav"]:hover { background: $hover; color: $text; }
 QPushButton[kind="nav"]:checked { background: $selection; color: $text; font-weight: 600; }

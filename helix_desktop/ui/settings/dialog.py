@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
 
 from helix_desktop.ui import fonts
@@ -36,6 +36,20 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
 _SIZE, _NAV_PX = (980, 760), 196
 
 
+class _PageButton(PushButton):
+    """The name of a page. Arrow keys go to the next one, so that never two names are highlighted."""
+
+    stepped = Signal(int)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go to the next or previous page."""
+        step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+        else:
+            self.stepped.emit(step)
+
+
 class SettingsDialog(QDialog):
     """Eight pages; what they ask for comes out as the pages' own signals."""
 
@@ -60,17 +74,18 @@ class SettingsDialog(QDialog):
             "about": self.about,
         }
         self._stack = QStackedWidget()
-        self._buttons: dict[str, PushButton] = {}
+        self._buttons: dict[str, _PageButton] = {}
         group = QButtonGroup(self)
         nav = QFrame()
         nav.setObjectName("settings_nav")
         self._nav = nav
         names = column(label("Settings", "title"), 8, margins=(14, 24, 12, 16), gap=3)
         for name, text, _ in _NAV:
-            button = PushButton(text, "nav")
+            button = _PageButton(text, "nav")
+            button.setObjectName(f"page:{name}")
             button.setCheckable(True)
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, chosen=name: self.show_page(chosen))
+            button.stepped.connect(self._step)
             group.addButton(button)
             names.addWidget(button)
             self._buttons[name] = button
@@ -91,9 +106,20 @@ class SettingsDialog(QDialog):
         return whole
 
     def show_page(self, name: SettingsPage) -> None:
-        """Show one page."""
-        self._buttons[name].setChecked(True)
+        """Show one page; where the keyboard was on another page's name it moves along."""
+        button = self._buttons[name]
+        button.setChecked(True)
+        for other in self._buttons.values():
+            other.setFocusPolicy(Qt.FocusPolicy.TabFocus if other is button else Qt.FocusPolicy.NoFocus)
         self._stack.setCurrentWidget(self._pages[name])
+        focused = self.focusWidget()
+        if isinstance(focused, _PageButton) and focused is not button:
+            button.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _step(self, by: int) -> None:
+        names = [name for name, _, _ in _NAV]
+        place = next(place for place, name in enumerate(names) if name == self.page())
+        self.show_page(names[(place + by) % len(names)])
 
     def page(self) -> str:
         """The page that is shown."""
