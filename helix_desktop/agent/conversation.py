@@ -131,7 +131,8 @@ class Conversation(ByHand):
         super().__init__(session, steward, compactor, forms, settings)
         self.queue = Queue(session)
         engine = (session, runner, steward, counter, clock, settings, self.purse)
-        self._engine = Engine(*engine, mode=lambda: self.leeway.mode)
+        unattended = led or parts.approver is not parts.asked
+        self._engine = Engine(*engine, mode=lambda: self.leeway.mode, unattended=unattended)
 
     @property
     def running(self) -> bool:
@@ -228,6 +229,13 @@ class Conversation(ByHand):
         if not self.running and self.session.transcript.retry() is not None:
             self.queue.leaving = 0
             self._start(self._engine.retry_turn)
+
+    async def retry_without_images(self) -> None:
+        """Like `retry`, with text and hash in the place of the images that the server refused."""
+        refused = self.session.transcript.refused
+        if refused is not None and not self.running:
+            await self._steward.leave_out(refused.images)
+        await self.retry()
 
     async def stop(self) -> None:
         """Stop the running turn as soon as the person's words are on record, and its subagents.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from typing import Literal
 
 import msgspec
 
@@ -17,7 +18,14 @@ from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.tool_runner import ToolRunner
 from helix_desktop.agent.update import ArrivalVoided, Arriving, Trouble, TurnChanged
 from helix_desktop.context.digest import title_line
-from helix_desktop.context.errors import BudgetSpent, HelixError, InputUnusable, ModelNonsense, ModelOverflow
+from helix_desktop.context.errors import (
+    BudgetSpent,
+    HelixError,
+    ImagesRefused,
+    InputUnusable,
+    ModelNonsense,
+    ModelOverflow,
+)
 from helix_desktop.context.event import (
     NEW_TITLE,
     AssistantSpoke,
@@ -36,6 +44,7 @@ from helix_desktop.context.message import (
     no_wait,
 )
 from helix_desktop.context.mode import note_of
+from helix_desktop.context.refused_image import named, suspects
 from helix_desktop.context.spending import step_cost
 from helix_desktop.context.tool import Mode
 from helix_desktop.context.transcript import Transcript
@@ -55,7 +64,10 @@ class Engine:
         settings: Settings,
         purse: Purse,
         mode: Callable[[], Mode] = lambda: "ask",
+        unattended: bool = False,
     ) -> None:
+        """`unattended` says that nobody is there who could decide what to do about a refused image."""
+        self._unattended = unattended
         self._session, self._tools, self._steward, self._purse = session, tools, steward, purse
         self._counter, self._clock, self._settings, self._mode = counter, clock, settings, mode
         self._intake = Intake(counter)
@@ -103,6 +115,11 @@ class Engine:
             raise
         except BudgetSpent as error:
             return await self._end(TurnEnded("failed", error.what, error.why, error.fix, "budget"))
+        except ImagesRefused as error:
+            label = self._settings()[1].info.label
+            cause: Literal["", "image"] = "image" if error.seqs else ""
+            ended = TurnEnded("failed", error.what, error.why, error.fix, cause, error.seqs, label)
+            return await self._end(ended)
         except HelixError as error:
             return await self._end(TurnEnded("failed", error.what, error.why, error.fix))
         except Exception as error:
@@ -113,6 +130,7 @@ class Engine:
         self.partial = ""
         try:
             await self._session.mend()
+            await self._leave_out_refused()
             mode = self._mode()
             note = note_of(self._session.transcript.told_mode, mode)
             tokens = sum(await self._counter.count([note, text] if note else [text]))
@@ -121,6 +139,12 @@ class Engine:
             await self._session.record(*titled, said)
         finally:
             self.opened.set()
+
+    async def _leave_out_refused(self) -> None:
+        """Send no image again that the same model's server refused: it would refuse every request."""
+        refused = self._session.transcript.refused
+        if refused is not None and refused.refused_by == self._settings()[1].info.label:
+            await self._steward.leave_out(refused.images)
 
     async def _reopen(self) -> None:
         self.partial = ""
@@ -182,15 +206,31 @@ class Engine:
         return answer
 
     async def _answered(self) -> tuple[Window, Answer]:
-        """Ask the model; when it says that the request does not fit, make room and ask once more."""
-        window = await self._steward.ready()
-        try:
-            return window, await self._ask(window)
-        except ModelOverflow as refused:
-            if not await self._steward.overflowed(refused):
-                raise
-        window = await self._steward.ready()
-        return window, await self._ask(window)
+        """Ask the model; when it says that the request does not fit, make room and ask once more.
+
+        Of a refused image, text and hash are sent where nobody is there to decide it.
+        """
+        overflowed = False
+        while True:
+            window = await self._steward.ready()
+            try:
+                return window, await self._ask(window)
+            except ModelOverflow as refused:
+                if overflowed or not await self._steward.overflowed(refused):
+                    raise
+                overflowed = True
+            except ImagesRefused as refused:
+                await self._without_images(refused)
+
+    async def _without_images(self, refused: ImagesRefused) -> None:
+        """Let text stand for the images that were refused, unattended; else raise which they may be."""
+        policy, frame, _ = self._settings()
+        transcript = self._session.transcript
+        found = suspects(transcript, frame.info.label)
+        error = named(refused, found, transcript, frame.info)
+        if not (error.seqs and self._unattended and policy.enabled):
+            raise error from refused
+        await self._steward.leave_out(error.seqs)  # each time fewer images are left, so this ends
 
     async def _ask(self, window: Window) -> Answer:
         _, _, roles = self._settings()

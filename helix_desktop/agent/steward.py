@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -101,6 +101,10 @@ class Steward:
             fits = min(fits, int(refused.window * ours))
         await self._make_room(int(policy.panic_to * fits))
         return self.measure()[1].used < before.used
+
+    async def leave_out(self, seqs: Sequence[int]) -> None:
+        """Let text and hash stand for the images of these messages: a model's server refused them."""
+        await self._upkeep.leave_out(seqs)
 
     async def _make_room(self, target: int) -> None:
         """For a request that does not fit: await the handover under way, then climb the ladder if need be."""

@@ -187,6 +187,16 @@ class Upkeep:
         """Let text and hash stand for the images the person sent; those of the newest message by `newest`."""
         await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest), reason)
 
+    async def leave_out(self, seqs: Sequence[int]) -> None:
+        """Turn these messages into markers, those that are none yet."""
+
+        def plan() -> Sweep | None:
+            transcript = self._session.transcript
+            fresh = tuple(seq for seq in seqs if transcript.item(seq) and seq not in transcript.masked)
+            return Sweep(fresh, max(0, sweep.saved_by(transcript, fresh)), 0.0) if fresh else None
+
+        await self._sweep(plan, SweepReason.REFUSED)
+
     async def truncate(self) -> None:
         """Leave out what can be left out, so that only its index entry stands in the window."""
         policy, frame, _ = self._settings()

@@ -22,6 +22,7 @@ from helix_desktop.context.event import (
 )
 from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, ObservationsPlaced
+from helix_desktop.context.rewrite_kind import SweepReason
 from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.spending import Budget, Spending
 from helix_desktop.ui.rewrite_text import trigger_text
@@ -127,7 +128,7 @@ def _tell(event: Event) -> None:
             about = f"{answer.name} {answer.target}".rstrip()
             err(f"[{about}: {state}, {size_text(answer.size)}{stored}]")
         case SweepMade() as sweep:
-            err(f"[sweep: {len(sweep.masked)} messages' content became markers, {sweep.saved} tokens saved]")
+            err(_sweep_text(sweep))
         case FoldMade() as fold:
             err(f"[fold: {fold.steps} steps became a note, {fold.saved} tokens saved]")
         case ObservationsPlaced(saved=saved):
@@ -144,3 +145,9 @@ def _tell(event: Event) -> None:
             err(f"[not handed over: {failed.what} {failed.why}]")
         case _:
             pass
+
+
+def _sweep_text(sweep: SweepMade) -> str:
+    if sweep.reason is SweepReason.REFUSED:
+        return "[the model's server refused an image: a marker is sent instead]"
+    return f"[sweep: {len(sweep.masked)} messages' content became markers, {sweep.saved} tokens saved]"

@@ -16,7 +16,7 @@ HelixError
 ├── ModelError
 │   ├── ModelUnreachable, ModelOverflow, ModelNonsense
 │   └── ModelRefused
-│       └── KeyRefused
+│       └── KeyRefused, ImagesRefused
 ├── ToolError                                               told to the agent as the tool's answer
 │   └── SubagentFailed
 ├── ModelUnchosen                                           another model than a session's would answer it
@@ -147,6 +147,14 @@ class ModelRefused(ModelError):
 
 class KeyRefused(ModelRefused):
     """The model's server does not take the key, or wants one."""
+
+
+class ImagesRefused(ModelRefused):
+    """The model's server refused an image; `seqs` are the messages that may hold it."""
+
+    def __init__(self, what: str, why: str = "", fix: str = "", seqs: tuple[int, ...] = ()) -> None:
+        super().__init__(what, why, fix)
+        self.seqs = seqs
 
 
 class ModelOverflow(ModelError):

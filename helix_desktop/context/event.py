@@ -226,14 +226,17 @@ class OutputHeld(Fact, frozen=True, tag="output-held"):
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
     """The agent's turn is over, and how; the three texts are for the person when it failed.
 
-    `cause` names what a person can change with a click: the budget was spent.
+    `cause` names what a person can change with a click: the budget was spent, or the model `refused_by`
+    refused an image in one of the messages `images`.
     """
 
     how: Ended
     what: str = ""
     why: str = ""
     fix: str = ""
-    cause: Literal["", "budget"] = ""
+    cause: Literal["", "budget", "image"] = ""
+    images: tuple[int, ...] = ()
+    refused_by: str = ""
 
 
 class TurnRetried(Fact, frozen=True, tag="turn-retried"):

@@ -48,7 +48,10 @@ class PlacementReason(RewriteKind):
 
 
 class SweepReason(RewriteKind):
-    """Why a sweep was made: enough was ripe, or the provider's cache cold, or with another rewrite."""
+    """Why a sweep was made: enough was ripe, or the provider's cache cold, or with another rewrite.
+
+    REFUSED: the model's server refused the images.
+    """
 
     BATCH = "batch"
     COLD = "cold"
@@ -57,6 +60,7 @@ class SweepReason(RewriteKind):
     HANDOVER = "handover"
     OVERFLOW = "overflow"
     MANUAL = "manual"
+    REFUSED = "refused"
 
 
 RIDING = frozenset({SweepReason.HANDOVER, SweepReason.FOLD, SweepReason.OBSERVATIONS})

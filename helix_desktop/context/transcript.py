@@ -72,6 +72,7 @@ class Transcript(History):
         self.last_seq = 0
         self.last_at = 0
         self.turn_open = False
+        self.refused: TurnEnded | None = None  # the newest turn's end, if an image was refused
         self.unfinished = 0  # the event that ended the newest turn before it was done; 0: none did
         self.open_calls: dict[str, ToolCall] = {}
         self.held: dict[str, ToolAnswered] = {}
@@ -152,8 +153,9 @@ class Transcript(History):
         if isinstance(event, TurnEnded):
             self.turn_open = False
             self.unfinished = 0 if event.how == "done" else seq
+            self.refused = event if event.images else None
             return
-        self.turn_open, self.unfinished = True, 0
+        self.turn_open, self.unfinished, self.refused = True, 0, None
         self._drop_behind(event.after)
         self._lay_out()
 
@@ -176,7 +178,7 @@ class Transcript(History):
         match event:
             case UserSpoke(queued=queued, steered=steered, mode=mode):
                 self.turns += not steered
-                self.turn_open, self.unfinished = True, 0
+                self.turn_open, self.unfinished, self.refused = True, 0, None
                 self.queued.pop(queued, None)
                 self.told_mode = mode
             case AssistantSpoke(calls=calls, model=model):

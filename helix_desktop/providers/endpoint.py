@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from helix_desktop import __version__
 from helix_desktop.context.errors import (
+    ImagesRefused,
     KeyRefused,
     ModelError,
     ModelOverflow,
@@ -18,7 +19,14 @@ from helix_desktop.context.errors import (
 )
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.http import FaultKind, Http, HttpFault, HttpReply
-from helix_desktop.providers.refusal import is_out_of_credit, is_overflow, name_of, overflow_figures, words_in
+from helix_desktop.providers.refusal import (
+    is_image_refused,
+    is_out_of_credit,
+    is_overflow,
+    name_of,
+    overflow_figures,
+    words_in,
+)
 from helix_desktop.providers.retry import Transient, is_transient, retry_after_s
 
 ANTHROPIC_VERSION = "2023-06-01"
@@ -118,9 +126,19 @@ class Endpoint:
         return Transient(reason, error)
 
     def refusal(
-        self, status: int, body: str, headers: Mapping[str, str], *, model: str = "", now: float = 0.0
+        self,
+        status: int,
+        body: str,
+        headers: Mapping[str, str],
+        *,
+        model: str = "",
+        now: float = 0.0,
+        pictured: bool = False,
     ) -> ModelError | Transient:
-        """What a reply that is no answer means. `now` is seconds since 1970."""
+        """What a reply that is no answer means. `now` is seconds since 1970.
+
+        `pictured` says that the request held images.
+        """
         words = self.redact(words_in(body))
         low = body.lower()
         if is_out_of_credit(status, low):
@@ -138,6 +156,8 @@ class Endpoint:
                 asked=asked,
                 window=window,
             )
+        if pictured and is_image_refused(status, low):
+            return ImagesRefused(f"{self.provider} refused an image.", words)
         if is_transient(status):
             name = name_of(status)
             error = ModelUnreachable(

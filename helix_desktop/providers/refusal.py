@@ -49,6 +49,19 @@ _OVERFLOW = (
 )
 """How servers say that a request is larger than the window, in lower case."""
 
+_IMAGE = ("image", "multimodal", "multi-modal", "vision")
+_NO_IMAGES = ("image input", "multimodal", "mmproj")
+"""How servers say that they cannot take an image, in lower case; the second also as a fault of their own."""
+
+_IMAGE_STATUSES = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.NOT_FOUND,  # OpenRouter: no endpoint of the model takes images
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    }
+)
+
 _TOKENS = re.compile(r"(?<![\w.-])\d{3,7}(?![\w.-]*\d)")
 _ASKED = re.compile(r"(?:requested(?: about)?|resulted in) (\d{3,7})")
 _FITS = re.compile(r"maximum context length is (\d{3,7})")
@@ -92,6 +105,13 @@ def is_overflow(status: int, words: str) -> bool:
     if is_limited(status, words) or status in _NEVER_OVERFLOW:
         return False
     return status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or any(phrase in words for phrase in _OVERFLOW)
+
+
+def is_image_refused(status: int, words: str) -> bool:
+    """Return True if a refusal of a request with images is about one of them; `words` in lower case."""
+    if status in _IMAGE_STATUSES:
+        return any(word in words for word in _IMAGE)
+    return status >= HTTPStatus.INTERNAL_SERVER_ERROR and any(word in words for word in _NO_IMAGES)
 
 
 def overflow_figures(words: str) -> tuple[int, int]:

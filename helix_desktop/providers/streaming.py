@@ -65,12 +65,12 @@ class StreamedModel:
         Raises ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense. Closing the iterator, or
         cancelling the task, closes the connection.
         """
-        exchange = self._dialect.exchange(request)
+        exchange, pictured = self._dialect.exchange(request), bool(request.pictures)
         outage, forms = Outage(self._retries), 0
         while True:
             try:
                 forms += 1
-                async with aclosing(self._attempt(exchange, forms < _MOST_FORMS)) as arrivals:
+                async with aclosing(self._attempt(exchange, forms < _MOST_FORMS, pictured)) as arrivals:
                     async for arrival in arrivals:
                         yield arrival
                 return
@@ -85,7 +85,9 @@ class StreamedModel:
             yield Retrying(outage.failed + 1, wait_s, reason, skip.set)
             await self._retries.pause(wait_s, skip)
 
-    async def _attempt(self, exchange: Exchange, adapting: bool) -> AsyncGenerator[Arrival, None]:
+    async def _attempt(
+        self, exchange: Exchange, adapting: bool, pictured: bool
+    ) -> AsyncGenerator[Arrival, None]:
         """One call. Raises Transient when another one may do better, _Adapted when another form may."""
         body = exchange.body()
         assembly = exchange.assembly()
@@ -95,14 +97,14 @@ class StreamedModel:
                     words = await reply.text()
                     if adapting and exchange.adapt(reply.status, words):
                         raise _Adapted
-                    raise self._refusal(reply.status, words, reply.headers)
+                    raise self._refusal(reply.status, words, reply.headers, pictured)
                 async with aclosing(self._arriving(reply, assembly)) as arriving:
                     async for arrival in arriving:
                         yield arrival
         except ErrorSent as sent:
             if adapting and exchange.adapt(sent.status, sent.body):
                 raise _Adapted from sent
-            raise self._refusal(sent.status, sent.body, {}) from sent
+            raise self._refusal(sent.status, sent.body, {}, pictured) from sent
         except HttpFault as fault:
             # After its reason to end the answer is whole, whatever becomes of the connection.
             if not assembly.complete:
@@ -174,8 +176,12 @@ class StreamedModel:
             raise self._endpoint.unreachable(HttpFault("cut", "the stream ended without its end marker"))
         return assembly.answer()
 
-    def _refusal(self, status: int, body: str, headers: Mapping[str, str]) -> ModelError | Transient:
-        return self._endpoint.refusal(status, body, headers, model=self._info.name, now=self._retries.now())
+    def _refusal(
+        self, status: int, body: str, headers: Mapping[str, str], pictured: bool
+    ) -> ModelError | Transient:
+        return self._endpoint.refusal(
+            *(status, body, headers), model=self._info.name, now=self._retries.now(), pictured=pictured
+        )
 
     def _nonsense(self, why: str) -> ModelNonsense:
         return ModelNonsense(

@@ -25,6 +25,13 @@ from helix_desktop.ui.rewrite_text import trigger_text
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.work import CONTINUE, Screens, Work
 
+_TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
+    "continue": lambda one: one.go_on(CONTINUE),
+    "retry": lambda one: one.retry(),
+    "send_without_images": lambda one: one.retry_without_images(),
+    "stop": lambda one: one.stop(),
+}
+
 
 class History(QObject):
     """Binds the commands of chat, timeline, cache browser and inspector to the conversation on screen."""
@@ -35,6 +42,10 @@ class History(QObject):
         super().__init__(window)
         self._window, self._screens, self._work, self._intents = window, screens, work, intents
         self._rewriting = rewriting
+        self._remedies: dict[str, Callable[[], object]] = {
+            "set_budget": work.spending.ask,
+            "try_now": lambda: self._with(lambda one: one.try_now()),
+        }
         self._connect_chat()
         self._connect_timeline()
         screens.cache.recall_requested.connect(lambda *what: self._do(self.recall(*what), "recall"))
@@ -81,16 +92,10 @@ class History(QObject):
                 self._work.reveal(seq)
             case "show":
                 self.show_event(self._about(key))
-            case "continue":
-                self._with(lambda one: self._do(one.go_on(CONTINUE), "continue"))
-            case "set_budget":
-                self._work.spending.ask()
-            case "try_now":
-                self._with(lambda one: one.try_now())
-            case "stop":
-                self._with(lambda one: self._do(one.stop(), "stop"))
-            case "retry":
-                self._with(lambda one: self._do(one.retry(), "retry"))
+            case _ if action in _TURN_ACTIONS:
+                self._with(lambda one: self._do(_TURN_ACTIONS[action](one), action))
+            case _ if action in self._remedies:
+                self._remedies[action]()
             case _:
                 pass
 

@@ -21,6 +21,7 @@ _SWEEPS = {
     SweepReason.HANDOVER: "with the handover",
     SweepReason.OVERFLOW: _CONTEXT_FULL,
     SweepReason.MANUAL: "manual",
+    SweepReason.REFUSED: "refused by the model's server",
 }
 
 

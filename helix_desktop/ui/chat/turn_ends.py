@@ -74,4 +74,5 @@ def _end_row(recorded: Recorded, ended: TurnEnded) -> DividerRow | NoticeRow | N
     if ended.cause == "budget":
         actions = ("set_budget", "retry")
         return NoticeRow(key, "warning", ended.what, ended.why, "Set a larger one, and retry.", actions)
-    return NoticeRow(key, "error", ended.what, ended.why, ended.fix, ("retry",))
+    remedies = ("send_without_images",) if ended.cause == "image" else ()
+    return NoticeRow(key, "error", ended.what, ended.why, ended.fix, (*remedies, "retry"))

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.event import UserSpoke
 from helix_desktop.context.image import LONGEST_EDGE, image_of
-from helix_desktop.ui.chat.rows import UserRow
-from tests.support.chat_server import ChatServer, in_turn, say
+from helix_desktop.ui.chat.rows import DividerRow, NoticeRow, UserRow
+from tests.support.chat_server import ChatServer, error, in_turn, say
 from tests.support.pictures import png
 from tests.support.window_rig import Rig, opened_window, until
 
@@ -137,3 +137,26 @@ async def test_what_goes_along_with_a_draft_survives_a_restart(qapp: QApplicatio
         image = next(one.image for one in said.attachments if one.image)
         assert await rig.room.store.get(image.digest) == data
         assert not await rig.room.store.draft(session)
+
+
+async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
+    refused = error(400, "Could not process image")
+    async with ChatServer(in_turn(refused, say("A lamp."))) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server, images=True)
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachments, "the image stands above the text")
+        rig.typed("What is this?")
+        await until(lambda: rig.rows(NoticeRow), "it was refused")
+        await rig.turn_over()
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.what == "box refused the image lamp.png."
+        assert notice.actions[0] == "send_without_images"
+        rig.chat.view.action_triggered.emit(notice.key, "send_without_images")
+        await until(lambda: len(server.requests) == 2, "it was sent again")
+        await rig.turn_over()
+        assert "Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+        assert len(rig.rows(UserRow)) == 1
+        (swept,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
+        assert "undo" in swept.actions

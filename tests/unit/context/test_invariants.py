@@ -48,7 +48,7 @@ REWRITES = (
     Undone,
     Redone,
 )
-BY_THE_PROGRAM = set(SweepReason) - {SweepReason.OVERFLOW, SweepReason.MANUAL}
+BY_THE_PROGRAM = set(SweepReason) - {SweepReason.OVERFLOW, SweepReason.MANUAL, SweepReason.REFUSED}
 
 
 def raw(request: Request) -> list[bytes]:

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import KeyRefused, ModelError, ModelOverflow, ModelRefused, ModelUnreachable
+from helix_desktop.context.errors import (
+    ImagesRefused,
+    KeyRefused,
+    ModelError,
+    ModelOverflow,
+    ModelRefused,
+    ModelUnreachable,
+)
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import Http, HttpReply
@@ -256,3 +263,26 @@ def test_a_login_in_the_address_is_used_and_never_shown(login: str) -> None:
     assert here.redact(f"no route to {login}@here.test") == "no route to [login]@here.test"
     told = here.refusal(404, f"nothing for {login}", {}, model="m")
     assert login not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "messages.3.content.1.image.source.base64.data: Could not process image"),
+        (400, "You uploaded an unsupported image. Please make sure your image is valid."),
+        (400, "At most 1 image(s) may be provided in one prompt."),
+        (400, "small is not a multimodal model"),
+        (404, "No endpoints found that support image input"),
+        (500, "image input is not supported - hint: you may need to provide the mmproj"),
+    ],
+)
+def test_a_refused_image_is_told_from_other_refusals(status: int, words: str) -> None:
+    """Only where the request held images at all."""
+    body = json.dumps({"error": {"message": words}})
+    endpoint = Endpoint("box", "http://host/v1", "", Http())
+    assert isinstance(endpoint.refusal(status, body, {}, pictured=True), ImagesRefused)
+    assert not isinstance(endpoint.refusal(status, body, {}), ImagesRefused)
+    assert not isinstance(endpoint.refusal(503, "busy with images", {}, pictured=True), ImagesRefused)
+    assert not isinstance(
+        endpoint.refusal(429, "too many images per minute", {}, pictured=True), ImagesRefused
+    )
