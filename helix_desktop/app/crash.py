@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+LOG_FILE, STACKS_FILE = "helix-desktop.log", "crash.log"
 _SIZE, _KEPT = 1_000_000, 3  # bytes per file, files
 log = logging.getLogger("helix_desktop")
 
@@ -21,7 +22,7 @@ def open_log(folder: Path) -> logging.Handler:
     The log holds no content of conversations and no keys: modules log what failed, never what was said.
     """
     handler = logging.handlers.RotatingFileHandler(
-        folder / "helix-desktop.log", maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", delay=True
+        folder / LOG_FILE, maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", delay=True
     )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     log.addHandler(handler)
@@ -42,7 +43,7 @@ def open_logs(folder: Path) -> TextIO:
     open_log(folder)
     sys.excepthook = _uncaught
     threading.excepthook = lambda args: log.error("thread failed", exc_info=args.exc_value)
-    stacks = (folder / "crash.log").open("a", encoding="utf-8")
+    stacks = (folder / STACKS_FILE).open("a", encoding="utf-8")
     faulthandler.enable(stacks)
     take_qt_messages()
     return stacks

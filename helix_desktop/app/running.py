@@ -14,20 +14,24 @@ import qasync
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.crash import close_logs, open_logs
-from helix_desktop.app.desk import Desk
+from helix_desktop.app.crash_report import crash_report
+from helix_desktop.app.desk import Desk, now_ms
 from helix_desktop.app.early_openings import EarlyOpenings
 from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.front import Front, front_of
 from helix_desktop.app.garbage import MainThreadGarbage
 from helix_desktop.app.knocking import FileOpenings, fulfil
+from helix_desktop.app.last_run import LastRun, RunMarker
 from helix_desktop.app.models import DEMO_PAUSE_S
 from helix_desktop.app.moving_window import open_again
+from helix_desktop.app.recovery import recovery_of
 from helix_desktop.app.refusal import refuse
 from helix_desktop.app.screens import build_screens
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.window import Frame
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.errors import WindowSilent
+from helix_desktop.ui.crash_notice import CrashNotice
 from helix_desktop.ui.on_screen import bring_forward
 from helix_desktop.ui.opening import Opening
 from helix_desktop.ui.settings.presenter import SettingsPresenter
@@ -57,14 +61,16 @@ def run(
         frame.window.allow_close()
         return 0
     instance.claim()
-    trace.touch()
+    marker = RunMarker(trace)
+    crashed = marker.crashed()
     stacks = open_logs(data.logs_dir)
+    marker.begin(now_ms(), stacks.tell())
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            afterwards = runner.run(_run(app, front_of(frame), data, instance, wish, early))
+            afterwards = runner.run(_run(app, front_of(frame), data, instance, wish, early, marker, crashed))
     finally:
         close_logs(stacks)
-        trace.unlink(missing_ok=True)
+        marker.end()
         instance.close()
     if afterwards:
         open_again(*afterwards)
@@ -78,6 +84,8 @@ async def _run(
     instance: SingleInstance,
     wish: str,
     early: EarlyOpenings | None,
+    marker: RunMarker,
+    crashed: LastRun | None,
 ) -> tuple[str, ...]:
     """Run until the window is closed; the words of the start that is to come after it, if any."""
     afterwards: list[str] = []
@@ -93,8 +101,8 @@ async def _run(
     settings.move_agreed.connect(move)
     shell.quit.agreed.connect(stop.set)
 
-    def asked(text: str, fresh: bool = False) -> None:
-        front.intents.start(fulfil(text, shell, opening, fresh), "begin")
+    def asked(text: str, fresh: bool = False) -> asyncio.Task[None]:
+        return front.intents.start(fulfil(text, shell, opening, fresh), "begin")
 
     def wake(text: str) -> None:
         bring_forward(front.window)
@@ -103,7 +111,13 @@ async def _run(
     instance.woken.connect(wake)
     openings = FileOpenings(app, wake, front.intents.tell)
     named = early.hand_over() if early else []
-    asked(wish or openings.first(named), fresh=True)
+    shell.workspace_opened.connect(
+        lambda identity: front.intents.start(asyncio.to_thread(marker.add, identity), "note workspace")
+    )
+    started = now_ms()
+    began = asked(wish or openings.first(named), fresh=True)
+    if crashed is not None:
+        front.intents.start(_tell_crash(crashed, front, desk, data.logs_dir, began, started), "tell crash")
     for one in named:
         openings.take(one)
     # It stops all threads for a moment: better now than at a key.
@@ -115,6 +129,15 @@ async def _run(
     settings.close()
     await end(front, shell, desk)
     return tuple(afterwards)
+
+
+async def _tell_crash(
+    crashed: LastRun, front: Front, desk: Desk, logs: Path, began: asyncio.Task[None], started: int
+) -> None:
+    """Say that the last run did not end well, and what is there again, once the window shows something."""
+    notice = CrashNotice(front.window, front.intents, lambda: crash_report(logs, crashed, Path.home()), logs)
+    await asyncio.wait({began})
+    notice.show(await recovery_of(desk, crashed, started))
 
 
 def _heed_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:

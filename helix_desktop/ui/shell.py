@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.tidying import tidy
@@ -44,6 +44,9 @@ _CLOSED = "workspace closed"
 
 class Shell(QObject):
     """Binds the window to the desk."""
+
+    workspace_opened = Signal(str)
+    """A workspace was opened for the first time in this run."""
 
     def __init__(self, window: MainWindow, screens: Screens, intents: Intents, desk: Desk) -> None:
         super().__init__(window)
@@ -175,6 +178,7 @@ class Shell(QObject):
             return
         if identity not in self._heard:
             self._heard[identity] = room.listen(lambda session, update: self._hear(room, session, update))
+            self.workspace_opened.emit(identity)
             await watch(room, self._window.banners)
             self._desk.servers.begin(identity)
             self._intents.start(self._desk.endpoints.begin(identity), f"share cache {identity}")

@@ -1,0 +1,67 @@
+"""The marker of a run, and what is shown of a run that crashed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helix_desktop.app.crash_report import crash_report, redacted
+from helix_desktop.app.last_run import LastRun, RunMarker
+
+HOME = Path("/home/ada")
+DAY = 1_700_000_000_000  # 2023-11-14
+
+
+def test_a_marker_that_is_still_there_names_the_run_that_crashed(tmp_path: Path) -> None:
+    place = tmp_path / "window.open"
+    marker = RunMarker(place)
+    assert marker.crashed() is None
+    marker.begin(DAY, 40)
+    marker.add("one")
+    marker.add("one")
+    marker.add("two")
+    crashed = RunMarker(place).crashed()
+    assert crashed is not None
+    assert (crashed.started, crashed.stacks, crashed.workspaces) == (DAY, 40, ("one", "two"))
+    marker.end()
+    assert RunMarker(place).crashed() is None
+
+
+def test_a_marker_of_an_older_version_or_cut_off_is_a_crash_too(tmp_path: Path) -> None:
+    place = tmp_path / "window.open"
+    for data in (b"", b'{"started": 1700'):
+        place.write_bytes(data)
+        crashed = RunMarker(place).crashed()
+        assert crashed is not None
+        assert crashed.started == int(place.stat().st_mtime * 1_000)
+
+
+def test_the_report_holds_this_run_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "crash.log").write_text("older stack\nFatal: newer stack\n", encoding="utf-8")
+    (tmp_path / "helix-desktop.log").write_text(
+        "2023-01-01 10:00:00,000 ERROR x: long ago\n2999-01-01 10:00:00,000 ERROR x: just now\nTraceback\n",
+        encoding="utf-8",
+    )
+    report = crash_report(tmp_path, LastRun(DAY, stacks=len("older stack\n")), HOME)
+    assert "newer stack" in report
+    assert "just now\nTraceback" in report
+    assert "older stack" not in report
+    assert "long ago" not in report
+
+
+def test_the_report_of_a_killed_run_says_that_there_is_nothing(tmp_path: Path) -> None:
+    report = crash_report(tmp_path, LastRun(DAY), HOME)
+    assert "ended from outside" in report
+    assert "No warnings or errors" in report
+
+
+def test_keys_logins_and_the_home_folder_are_removed() -> None:
+    digest = "9f3a" * 16
+    text = redacted(
+        "api_key=abcdef123456 Authorization: Bearer qwertyuiop1 https://ada:pw@host/x "
+        f"sk-proj-abcdefghijklmnop {'Zx9' * 14} {digest} /home/ada/code/app.py",
+        HOME,
+    )
+    for secret in ("abcdef123456", "qwertyuiop1", "ada:pw", "sk-proj", "Zx9Zx9", "/home/ada"):
+        assert secret not in text
+    assert digest in text
+    assert "~/code/app.py" in text
