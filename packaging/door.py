@@ -176,13 +176,14 @@ def main(arguments: Sequence[str]) -> int:
 
 def _set_up(need: str, *, libraries: str | None) -> None:
     lacking = qt_libraries.missing(libraries, os.environ) if libraries else []
-    if HERE.holds(need) and not lacking:
+    if HERE.holds(need) and HERE.has_command and not lacking:
         return
     binding = [] if HERE.holds(need) else qt_libraries.missing_binding(str(Path(sys.executable).resolve()))
     with HERE.alone():
         if libraries or binding:
             qt_libraries.ensure(libraries, os.environ, also=binding)
         HERE.ensure(need)
+        HERE.link_command()
 
 
 def _set_up_peers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -49,6 +50,25 @@ class Environment:
             self._make()
             self._install(need)
 
+    @property
+    def has_command(self) -> bool:
+        """Tell whether `helix-desktop` is there and starts the app from this checkout."""
+        return all(path.is_file() and path.read_text("utf-8") == text for path, text in self._links())
+
+    def link_command(self) -> None:
+        """Make `helix-desktop` start the app from this checkout, as an editable installation does.
+
+        Written by hand: a build backend would have to be downloaded to do no more than this.
+        """
+        for path, text in self._links():
+            path.write_text(text, encoding="utf-8")
+            path.chmod(0o755 if path == self.command else 0o644)
+
+    @property
+    def command(self) -> Path:
+        """The command line's program."""
+        return self.python.with_name("helix-desktop")
+
     def holds(self, need: str) -> bool:
         """Tell whether what `need` needs is installed, as the lock says today."""
         having = {"test", need} & set(self.locks)
@@ -69,6 +89,13 @@ class Environment:
     def mark(self, need: str) -> None:
         """Record that what `need` needs is installed, as the lock says today."""
         self._stamp(need).write_text(self._wanted(need), encoding="utf-8")
+
+    def _links(self) -> Iterator[tuple[Path, str]]:
+        # -P: a module of the folder in which the command is called must not stand in for one of the app's.
+        python = shlex.quote(str(self.python))
+        yield self.command, f'#!/bin/sh\nexec {python} -P -m helix_desktop "$@"\n'
+        for packages in (self.root / self.place).glob("lib/python3.*/site-packages"):
+            yield packages / "helix-desktop.pth", f"{self.root}\n"
 
     def _is_stamped(self, need: str) -> bool:
         stamp = self._stamp(need)

@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import threading
+import venv
 from pathlib import Path
 
 import door
@@ -16,6 +18,8 @@ import pytest
 import qt_libraries
 from distribution import INSTALL, Piece, install_line, known_pythons, pieces
 from environment import LOCKS, Environment, SetupFailed
+
+from helix_desktop import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 DEBIAN_12 = 'ID=debian\nVERSION_ID="12"\n'
@@ -275,6 +279,25 @@ def test_what_the_tests_need_holds_what_a_run_needs(tmp_path: Path) -> None:
     assert (there.holds("run"), there.holds("test")) == (False, False)
     there.mark("test")
     assert (there.holds("run"), there.holds("test")) == (True, True)
+
+
+def test_the_command_of_a_checkout_starts_the_app_from_there(tmp_path: Path) -> None:
+    """`.venv/bin/helix-desktop` works from everywhere, and runs no module of the folder it is called in."""
+    here = Environment(ROOT, str(tmp_path / "an environment"))
+    venv.create(tmp_path / "an environment")
+    (packages,) = (tmp_path / "an environment" / "lib").glob("python3.*/site-packages")
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    (tmp_path / "argparse.py").write_text("raise SystemExit('not mine')", encoding="utf-8")
+    assert not here.has_command
+    here.link_command()
+    assert here.has_command
+    (tmp_path / "helix").symlink_to(here.command)
+    done = subprocess.run(
+        [tmp_path / "helix", "--version"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == (f"Helix Desktop {__version__} (from a checkout)\n", "")
+    moved = Environment(tmp_path, "an environment")
+    assert not moved.has_command, "the checkout was moved: it is linked again"
 
 
 @pytest.mark.parametrize("changed", ["requirements-dev.txt", "pyproject.toml"])
