@@ -89,8 +89,13 @@ class Approvals:
         approver: Approver,
         leeway: Leeway,
         reconsider: Callable[[Wanted], None],
+        demo: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`reconsider` has the open questions looked at again that a new rule is about."""
+        """`reconsider` has the open questions looked at again that a new rule is about.
+
+        `demo` says whether the offline demo model answers the session.
+        """
+        self._demo = demo
         self._permissions, self._approver = permissions, approver
         self._leeway, self._reconsider = leeway, reconsider
 
@@ -100,7 +105,8 @@ class Approvals:
         What is to be saved is left to the caller: `keep`.
         """
         while True:
-            judged = judge((*self._permissions.rules(), *self._leeway.rules), ask, self._leeway.mode)
+            rules = (*self._permissions.rules(self._demo()), *self._leeway.rules)
+            judged = judge(rules, ask, self._leeway.mode)
             if judged.effect != "ask":
                 return _by_itself(judged)
             because = judged.rule.text if judged.rule else ""
@@ -108,6 +114,8 @@ class Approvals:
             asked(question)
             reply = await self._approver.decide(session, question)
             if reply is not None:
+                if reply.decision != "deny" and self._permissions.allowed(self._demo()):
+                    self._reconsider(lambda _session, _ask: True)
                 return _by_person(reply, ask)
 
     async def keep(self, rule: Rule) -> None:

@@ -115,7 +115,10 @@ class Conversation(ByHand):
         extractor = Extractor(counter, parts.prompts["extract"], settings)
         question = IntakeQuestion(session, counter, clock, parts.prompts["intake"], settings)
         gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
-        approvals = Approvals(parts.permissions, parts.approver, self.leeway, parts.asked.reconsider)
+        approvals = Approvals(
+            *(parts.permissions, parts.approver, self.leeway, parts.asked.reconsider),
+            demo=lambda: settings()[1].info.demo,
+        )
         tools = parts.tools
         if parts.delegate is not None:
             tools = Delegate(tools, parts.delegate, self.subagents)

@@ -296,8 +296,12 @@ class Approver(Protocol):
 class Permissions(Protocol):
     """A workspace's saved approvals."""
 
-    def rules(self) -> tuple[Rule, ...]:
-        """All saved rules, in order."""
+    def rules(self, demo: bool = False) -> tuple[Rule, ...]:
+        """The rules that hold, in order; `demo` says that the offline demo model makes the call."""
+        ...
+
+    def allowed(self, demo: bool) -> bool:
+        """Hear that the user allowed a call. Return True if more calls are allowed by that."""
         ...
 
     async def add(self, rule: Rule) -> None:

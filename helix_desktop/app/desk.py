@@ -39,7 +39,8 @@ from helix_desktop.store.remote.shared import SharedStore
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.none import NoTools
 from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
-from helix_desktop.workspaces.registry import Registry, SavedRules
+from helix_desktop.workspaces.registry import Registry
+from helix_desktop.workspaces.saved_rules import SavedRules
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +128,7 @@ class Desk:
             store=store,
             tools=tools or NoTools(),
             counter=self.counter,
-            permissions=SavedRules(self.registry, identity, lambda: self._scripted(identity)),
+            permissions=SavedRules(self.registry, identity),
             clock=now_ms,
             prompts=prompts(),
             approver=self._approver,
@@ -156,11 +157,6 @@ class Desk:
                 yield store
             finally:
                 await store.close()
-
-    def _scripted(self, identity: str) -> bool:
-        """Whether the demo model's script answers in a workspace."""
-        room = self._rooms.get(identity)
-        return room is not None and room.model.info.demo
 
     async def use_model(self, identity: str, label: str, role: str = "model") -> None:
         """Let another model answer in a workspace, or do a role there, from its next step on."""

@@ -1,4 +1,4 @@
-"""The sample projects: copied out of the resources, listed as workspaces, approved for their copy only."""
+"""The sample projects: copied out of the resources, listed as workspaces, whose demo model asks once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import msgspec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.tool import ANY, Rule
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import Registry
 
@@ -31,14 +30,14 @@ DEMO_POLICY = msgspec.structs.replace(
     handover_cooldown_s=5,
 )
 """The demo model's window is small, and its work short: with these numbers every mechanism is seen in it."""
-_RULES = (Rule("run_command", ANY), Rule("write_file", ANY), Rule("edit_file", ANY))
 
 
 def add_sample(registry: Registry, folder: Path, name: str) -> WorkspaceRecord:
-    """Copy a sample project under `folder` unless it is there, and list it with its visible rules.
+    """Copy a sample project under `folder` unless it is there, and list it.
 
-    A folder that was there before is nobody's copy: calls in it are asked about. Raises HelixError when the
-    copy cannot be made.
+    In the copy the demo model asks once before it changes or runs something, to show how that looks. A folder
+    that was there before is nobody's copy: each call in it is asked about. Raises HelixError when the copy
+    cannot be made.
     """
     place = folder / name
     copied = not os.path.lexists(place)
@@ -53,9 +52,7 @@ def add_sample(registry: Registry, folder: Path, name: str) -> WorkspaceRecord:
     known = registry.at(place)
     record = registry.add(place, demo=True, trusted=copied)
     if known is None:
-        now = registry.clock()
-        rules = tuple(msgspec.structs.replace(rule, saved=now) for rule in _RULES if copied)
-        record = registry.change(record.id, rules=rules, model=DEMO_MODEL)
+        record = registry.change(record.id, demo_calls="once" if copied else "ask", model=DEMO_MODEL)
         registry.save_policy(record.id, DEMO_POLICY)
     return record
 

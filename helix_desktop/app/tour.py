@@ -26,7 +26,7 @@ from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
 from helix_desktop.providers.demo_script import read_scripts
-from helix_desktop.workspaces.registry import SavedRules
+from helix_desktop.workspaces.saved_rules import SavedRules
 
 _LONGEST_TURN_S = 120
 _TICK_S = 0.03
@@ -92,18 +92,15 @@ class Tour:
         for number, ask in enumerate(script.asks):
             await asyncio.sleep(_READING_S)
             if self._every and number == _ASKED_IN:
-                self._let_ask(conversation)
+                self._let_ask()
             await self._say(ask)
             await conversation.settle()
             if number == 0:
                 await self._album.take("chat-first-turn", ("dark",))
 
-    def _let_ask(self, conversation: Conversation) -> None:
-        """Take the rule for edits away, so that the agent has to ask; the tour's answer saves it again."""
-        rules = SavedRules(self._desk.registry, self._shell.active)
-        for rule in rules.rules():
-            if rule.tool == "edit_file":
-                rules.revoke(rule)
+    def _let_ask(self) -> None:
+        """Have the demo model ask once more, for a picture of a question about a file."""
+        SavedRules(self._desk.registry, self._shell.active).set_demo_calls("once")
 
     async def _say(self, text: str) -> None:
         """Type and send as a person does, and wait for the end of the turn."""
@@ -116,8 +113,7 @@ class Tour:
         while conversation.running or conversation.session.transcript.turns == turns:
             if conversation.asks:
                 await self._album.take("approval")
-                # The answer stands for the other questions of this step as well.
-                conversation.decide(conversation.asks[0].call_id, "always")
+                conversation.decide(conversation.asks[0].call_id, "once")  # what the sample asks once for
             if time.monotonic() - began > _LONGEST_TURN_S:
                 raise HelixError(
                     "A turn of the demo did not end.", text, "See the log in the data directory."

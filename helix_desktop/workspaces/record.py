@@ -12,6 +12,9 @@ from helix_desktop.context.tool import Rule
 Grant = Literal["sandbox", "network", "fetch"]
 """What a person lets a workspace's agent have: see the fields of these names."""
 
+DemoCalls = Literal["ask", "once", "allow"]
+"""What happens to calls of the demo model in a sample's copy: each is asked about, the first is, or none."""
+
 MAIN = "main"
 """In the place of a role's model: the main model does it, whatever the app's choice is."""
 
@@ -31,6 +34,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
     `fast`, `summary` and `long` name models for roles, as `model` does: empty is the app's choice, MAIN the
     main model. `servers` are its MCP servers, each with the fingerprint that the person agreed to.
+    `demo_calls` says what happens to calls of the offline demo model in a sample; other models always ask.
     `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
     """
 
@@ -54,3 +58,4 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     fast: str = ""
     summary: str = ""
     long: str = ""
+    demo_calls: DemoCalls = "ask"

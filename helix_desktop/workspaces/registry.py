@@ -14,7 +14,6 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.context.errors import HelixError, SettingsDamaged, WorkspaceMissing
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.tool import ANY, Rule
 from helix_desktop.workspaces.files import Files, not_saved
 from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -127,7 +126,7 @@ class Registry:
                 "Choose the folder's new place, or open that workspace.",
             )
         moved = record.path != _real(path)
-        own = {"rules": (), "demo": False} if record.demo and moved else {}
+        own = {"rules": (), "demo": False, "demo_calls": "ask"} if record.demo and moved else {}
         return self.change(identity, path=_real(path), trusted=record.trusted and not moved, **own)
 
     @contextmanager
@@ -188,45 +187,6 @@ def _check_folder(path: Path, data: Path) -> None:
             "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
             "Choose a folder of your own.",
         )
-
-
-class SavedRules:
-    """The saved approvals of one workspace.
-
-    A sample's rule for any command is meant for its script: it holds only while `scripted` says that the demo
-    model answers.
-    """
-
-    def __init__(
-        self, registry: Registry, identity: str, scripted: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._registry, self._identity, self._scripted = registry, identity, scripted
-
-    def rules(self) -> tuple[Rule, ...]:
-        """The saved rules that hold, in order."""
-        record = self._registry.get(self._identity)
-        if not record.demo or self._scripted():
-            return record.rules
-        return tuple(rule for rule in record.rules if (rule.tool, rule.subject) != ("run_command", ANY))
-
-    async def add(self, rule: Rule) -> None:
-        """Save a rule, once; it takes the place of one that said the same of another definition."""
-        self._keep(msgspec.structs.replace(rule, saved=self._registry.clock()))
-
-    def restore(self, rule: Rule) -> None:
-        """Take back that a rule was revoked."""
-        self._keep(rule)
-
-    def _keep(self, rule: Rule) -> None:
-        saved = self._registry.get(self._identity).rules
-        if all(msgspec.structs.replace(one, saved=rule.saved) != rule for one in saved):
-            others = tuple(one for one in saved if one.text != rule.text)
-            self._registry.change(self._identity, rules=(*others, rule))
-
-    def revoke(self, rule: Rule) -> None:
-        """Forget a rule."""
-        saved = self._registry.get(self._identity).rules
-        self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
 
 
 def _make(place: Path) -> None:

@@ -14,7 +14,8 @@ from helix_desktop.context.errors import DataDirUnusable, HelixError, StoreWrite
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.tool import Rule
 from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.workspaces.registry import Registry, SavedRules
+from helix_desktop.workspaces.registry import Registry
+from helix_desktop.workspaces.saved_rules import SavedRules
 from tests.support.small_disk import fill_up, mounted, remount
 from tests.support.store_making import WORKSPACE, answered, content, handed_over, spoke, summary
 

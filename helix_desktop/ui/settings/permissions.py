@@ -22,7 +22,7 @@ from helix_desktop.ui.shell import Shell
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.widgets import retint
 from helix_desktop.workspaces.record import Grant
-from helix_desktop.workspaces.registry import SavedRules
+from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
 
 
 class Uses(msgspec.Struct):
@@ -46,6 +46,7 @@ class PermissionsPresenter(QObject):
         page.undo_requested.connect(self._undo)
         page.form.written.connect(self._write)
         page.reach.changed.connect(lambda name, on: intents.start(self._grant(name, on), "grant"))
+        page.demo_calls_changed.connect(self._set_demo_calls)
         page.trust_requested.connect(lambda wanted: intents.start(self._trust(wanted), "trust"))
 
     async def show(self) -> None:
@@ -66,7 +67,8 @@ class PermissionsPresenter(QObject):
         if room is None:
             return
         record = self._desk.registry.get(room.id)
-        rules = (*record.rules, *self._leeway())
+        rules = (*user_rules(record), *self._leeway())
+        self._page.show_demo_calls(demo_calls(record) if record.demo else None)
         self._shown = {str(number): rule for number, rule in enumerate(rules)}
         rows = [_row(key, rule, counted.get(rule.text)) for key, rule in self._shown.items()]
         self._page.show_trust(record.path, record.trusted)
@@ -106,6 +108,10 @@ class PermissionsPresenter(QObject):
                 self._talk.leeway.rules = (*self._talk.leeway.rules, rule)
         elif rule is not None:
             self._rules().restore(rule)
+        self._again()
+
+    def _set_demo_calls(self, allow: bool) -> None:
+        self._rules().set_demo_calls("allow" if allow else "ask")
         self._again()
 
     def _write(self, effect: Effect, kind: RuleKind, text: str) -> None:

@@ -18,12 +18,14 @@ from helix_desktop.ui.widgets import (
     Combo,
     IconLabel,
     PushButton,
+    Switch,
     card,
     column,
     empty_layout,
     label,
     row,
 )
+from helix_desktop.workspaces.record import DemoCalls
 
 _EFFECTS: tuple[tuple[Effect, str], ...] = (
     ("deny", "Never"),
@@ -46,6 +48,13 @@ _STRICTEST = (
     "The strictest rule wins: never, before always ask, before allow. A rule that allows commands by their "
     "first words holds in the sandbox only."
 )
+
+
+_DEMO_TEXTS: dict[DemoCalls, str] = {
+    "ask": "The offline demo model asks before each command and file change in this sample.",
+    "once": "The offline demo model asks once in this sample. After you allow that call, its script runs on.",
+    "allow": "The offline demo model runs the commands and file changes of its script without asking.",
+}
 
 
 class RuleForm(QWidget):
@@ -94,6 +103,8 @@ class PermissionsPage(QWidget):
     revoke_requested = Signal(str)
     undo_requested = Signal()
     trust_requested = Signal(bool)
+    demo_calls_changed = Signal(bool)
+    """Whether the demo model's calls in a sample are to run without asking."""
 
     def __init__(self) -> None:
         """Start without rules."""
@@ -105,8 +116,11 @@ class PermissionsPage(QWidget):
         self._undo = self._undo_line()
         self._trust = QVBoxLayout()
         self.reach = ReachGroup()
+        self._demo_text = label("", "faint", wrap=True)
+        self.demo_calls = Switch("Run its calls without asking")
+        self._demo = self._demo_group()
         body = column(
-            self._trust, 6, self.reach, 14, self._heading, self._undo, self._rules, 10,
+            self._trust, 6, self.reach, 14, self._heading, self._undo, self._rules, self._demo, 10,
             label("Write a rule", "strong"), self.form, label(_STRICTEST, "note", wrap=True), gap=8,
         )  # fmt: skip
         whole, self._lead = page("Permissions", " ", body)
@@ -121,6 +135,25 @@ class PermissionsPage(QWidget):
         frame = card(parts)
         frame.hide()
         return frame
+
+    def _demo_group(self) -> QWidget:
+        self.demo_calls.toggled.connect(self.demo_calls_changed)
+        group = QWidget()
+        group.setObjectName("demo_rules")
+        rule = card(column(self.demo_calls, self._demo_text, margins=(14, 10, 10, 10), gap=5))
+        group.setLayout(column(label("Demo model only", "strong"), rule, gap=8))
+        group.hide()
+        return group
+
+    def show_demo_calls(self, calls: DemoCalls | None) -> None:
+        """Show what happens to the demo model's calls in a sample; None elsewhere."""
+        self._demo.setVisible(calls is not None)
+        if calls is not None:
+            self.demo_calls.blockSignals(True)
+            self.demo_calls.setChecked(calls != "ask")
+            self.demo_calls.blockSignals(False)
+            self.demo_calls.update()
+            self._demo_text.setText(f"{_DEMO_TEXTS[calls]} Other models always ask.")
 
     def show_trust(self, path: str, trusted: bool) -> None:
         """Show whether the folder is trusted."""

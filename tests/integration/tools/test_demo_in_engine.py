@@ -36,9 +36,13 @@ RESOURCES = DEMO.parent
 class NoRules:
     """No saved approvals."""
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self, demo: bool = False) -> tuple[Rule, ...]:
         """None."""
         return ()
+
+    def allowed(self, demo: bool) -> bool:
+        """No call is allowed by another's answer."""
+        return False
 
     async def add(self, rule: Rule) -> None:
         """Nothing is kept."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
+from helix_desktop.context.event import ApprovalGiven
 from tests.support.model_servers import LLAMA_CPP, serving
 from tests.support.window_rig import opened_window, press, until
 
@@ -46,3 +47,32 @@ async def test_where_nothing_answers_it_says_so(qapp: QApplication, tmp_path: Pa
         await rig.opened.shell.begin()
         press(rig.window.welcome, "Find local servers")
         await until(lambda: "No model server answers" in rig.window.welcome.found.text(), "said so")
+
+
+async def test_the_sample_asks_once_for_real_and_says_what_holds(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.open_sample()
+        await rig.opened.settings.show("permissions")
+        page = rig.opened.settings.dialog.permissions
+        group = page.findChild(QWidget, "demo_rules")
+        assert group is not None
+        assert not group.isHidden()
+        record = rig.opened.desk.registry.get(rig.room.id)
+        assert (record.rules, record.demo_calls) == ((), "once")
+
+        rig.composer.set_text((await rig.opened.desk.proposals(rig.room.id))[0])
+        rig.composer.editor.entered.emit()
+        question = await rig.decide("once")
+        assert question.tool == "run_command"
+        await rig.turn_over()
+        given = rig.facts(ApprovalGiven)
+        assert (given[0].decision, given[0].rule) == ("once", "")
+        assert all(one.rule for one in given[1:])
+        assert rig.opened.desk.registry.get(rig.room.id).demo_calls == "allow"
+
+        page.demo_calls.click()
+        await until(lambda: rig.opened.desk.registry.get(rig.room.id).demo_calls == "ask", "asking again")
+        await rig.open_folder("project")
+        await rig.opened.settings.show("permissions")
+        assert group.isHidden()
+        rig.opened.settings.close()

@@ -8,16 +8,17 @@ import shutil
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from helix_desktop.app.samples import add_sample
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.permission import covers
 from helix_desktop.context.tool import ANY, ApprovalAsk, Rule
 from helix_desktop.workspaces.acting import acting_in
-from helix_desktop.workspaces.registry import Registry, SavedRules
+from helix_desktop.workspaces.registry import Registry
+from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules, demo_calls, user_rules
 
 ROOT = Path(__file__).resolve().parents[3]
 ADDING = """
@@ -133,15 +134,32 @@ def test_what_could_act_is_named_and_not_opened(project: Path) -> None:
     assert acting_in(project / "nowhere") == ()
 
 
-def test_a_sample_may_run_commands_for_its_script_only(tmp_path: Path) -> None:
+def test_a_sample_asks_once_and_for_other_models_always(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     record = add_sample(registry, tmp_path / "samples", "pagemill")
     assert record.trusted
-    by_script = SavedRules(registry, record.id, lambda: True)
-    by_model = SavedRules(registry, record.id, lambda: False)
-    assert any(covers(rule, ASK) for rule in by_script.rules())
-    assert not any(covers(rule, ASK) for rule in by_model.rules())
-    assert Rule("write_file", ANY).text in {rule.text for rule in by_model.rules()}
+    assert record.rules == (), "nobody agreed to anything"
+    saved = SavedRules(registry, record.id)
+    assert saved.rules(demo=True) == ()
+    assert not saved.allowed(demo=False), "another model's question shows nothing of the demo's"
+    assert saved.allowed(demo=True)
+    assert saved.rules(demo=True) == DEMO_RULES
+    assert saved.rules() == ()
+    saved.set_demo_calls("ask")
+    assert saved.rules(demo=True) == ()
+
+
+def test_rules_that_an_earlier_sample_came_with_are_the_demo_model_s(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    record = add_sample(registry, tmp_path / "samples", "pagemill")
+    own = Rule("edit_file", ANY, saved=record.added + 3_600_000)
+    came = tuple(msgspec.structs.replace(rule, saved=record.added + 2) for rule in DEMO_RULES)
+    record = registry.change(record.id, demo_calls="ask", rules=(*came, own))
+    assert (user_rules(record), demo_calls(record)) == ((own,), "allow")
+    saved = SavedRules(registry, record.id)
+    assert saved.rules() == (own,)
+    saved.set_demo_calls("ask")
+    assert saved.rules(demo=True) == (own,)
 
 
 def test_a_sample_of_a_read_only_program_can_be_worked_on(

@@ -1,0 +1,85 @@
+"""The rules of a workspace: those that the user saved, and in a sample's copy those of the demo model."""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.tool import ANY, Rule
+from helix_desktop.workspaces.record import DemoCalls, WorkspaceRecord
+from helix_desktop.workspaces.registry import Registry
+
+log = logging.getLogger(__name__)
+
+DEMO_RULES = (Rule("run_command", ANY), Rule("write_file", ANY), Rule("edit_file", ANY))
+"""What the demo model may do unasked in a sample's own copy: its script is known. Never stored."""
+
+_WRITTEN_WITH_RECORD_MS = 60_000  # earlier versions stored DEMO_RULES right after they added a sample
+
+
+def user_rules(record: WorkspaceRecord) -> tuple[Rule, ...]:
+    """Return the rules that the user agreed to, in order: without those that earlier samples came with."""
+    return tuple(rule for rule in record.rules if not _came_with_sample(record, rule))
+
+
+def demo_calls(record: WorkspaceRecord) -> DemoCalls:
+    """Return what happens to calls of the demo model in this workspace."""
+    if not record.demo:
+        return "ask"
+    return "allow" if len(user_rules(record)) < len(record.rules) else record.demo_calls
+
+
+def _came_with_sample(record: WorkspaceRecord, rule: Rule) -> bool:
+    plain = Rule(rule.tool, rule.subject) in DEMO_RULES and rule.kind == "exact" and rule.effect == "allow"
+    return record.demo and plain and rule.saved - record.added < _WRITTEN_WITH_RECORD_MS
+
+
+class SavedRules:
+    """The saved approvals of one workspace."""
+
+    def __init__(self, registry: Registry, identity: str) -> None:
+        self._registry, self._identity = registry, identity
+
+    def rules(self, demo: bool = False) -> tuple[Rule, ...]:
+        """Return the rules that hold, in order; `demo` says that the offline demo model makes the call."""
+        record = self._registry.get(self._identity)
+        allowed = demo and demo_calls(record) == "allow"
+        return (*user_rules(record), *(DEMO_RULES if allowed else ()))
+
+    def allowed(self, demo: bool) -> bool:
+        """Hear that the user allowed a call. Return True if more calls are allowed by that."""
+        record = self._registry.get(self._identity)
+        if not demo or demo_calls(record) != "once":
+            return False
+        try:
+            self._registry.change(self._identity, demo_calls="allow")
+        except HelixError as error:
+            log.warning("the demo model will ask again: %s", error)
+            return False
+        return True
+
+    def set_demo_calls(self, calls: DemoCalls) -> None:
+        """Say what happens to calls of the demo model here from now on. Raises HelixError."""
+        rules = user_rules(self._registry.get(self._identity))
+        self._registry.change(self._identity, demo_calls=calls, rules=rules)
+
+    async def add(self, rule: Rule) -> None:
+        """Save a rule, once; it takes the place of one that said the same of another definition."""
+        self._keep(msgspec.structs.replace(rule, saved=self._registry.clock()))
+
+    def restore(self, rule: Rule) -> None:
+        """Take back that a rule was revoked."""
+        self._keep(rule)
+
+    def _keep(self, rule: Rule) -> None:
+        saved = self._registry.get(self._identity).rules
+        if all(msgspec.structs.replace(one, saved=rule.saved) != rule for one in saved):
+            others = tuple(one for one in saved if one.text != rule.text)
+            self._registry.change(self._identity, rules=(*others, rule))
+
+    def revoke(self, rule: Rule) -> None:
+        """Forget a rule."""
+        saved = self._registry.get(self._identity).rules
+        self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
