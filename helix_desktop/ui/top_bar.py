@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
 
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.ui import fonts
 from helix_desktop.ui.frame.gauge import GaugePill
 from helix_desktop.ui.frame.mode import ModeButton
@@ -30,15 +31,19 @@ PageForm = Literal["full", "words", "icons"]
 _BADGE_NEEDS_PX = 200
 """Room beside the pages from which the demo badge and the word after it stand whole."""
 _FORMS: tuple[tuple[GaugeDetail, PageForm, int], ...] = (
-    ("way", "full", 160),
-    ("tokens", "full", 120),
-    ("share", "full", 104),
-    ("share", "words", 80),
+    ("way", "full", 320),
+    ("tokens", "full", 260),
+    ("share", "full", 200),
+    ("share", "words", 170),
     ("share", "icons", 0),
 )
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
+_TITLE_PX = 100
+"""Room below which the title takes the place of two buttons whose commands are elsewhere, too."""
+_BUTTON_PX = 30 + 3  # with its gap
 _PADDING_PX = 16  # of a page's button, at both sides together, with its border
 _ICON_PX = 15
+_TIP_CAP = 160  # characters of the title in its tooltip
 
 
 class EditableTitle(QStackedWidget):
@@ -224,7 +229,8 @@ class TopBar(QWidget):
         self._session_id = header.session_id if header else ""
         self.title.editable = header is not None
         self.title.set_title(header.title if header else "Helix Desktop")
-        self.title.setToolTip("Double-click to rename" if header else "")
+        title = ellipsize(header.title, _TIP_CAP) if header else ""
+        self.title.setToolTip(f"{title}\nDouble-click to rename" if header else "")
         self._waiting = header is not None and header.waiting
         self._dot.set_ink(_dot_ink(header))
         self._dot.setVisible(header is not None)
@@ -270,26 +276,28 @@ class TopBar(QWidget):
             26
             + self.mode.width_at("icon")
             + 4 * 8
-            + 3 * 30
-            + 2 * 3
+            + 3 * _BUTTON_PX
             + (38 if self.sidebar.isVisibleTo(self) else 0)
         )
         beside = self.width() - fixed
+        scale = fonts.scale(self.font())
         detail, form, least = _FORMS[-1]
         names, word = 0, self.mode.width_at("word") - self.mode.width_at("icon")
         for detail, form, least in _FORMS:
             said = word if form == "full" else 0
             names = beside - self.gauge.room_for(detail) - self.pages.width_at(form) - said
-            if names >= least:
+            if names >= least * scale:
                 break
         self.gauge.set_detail(detail)
         self.pages.set_form(form)
         line = self.layout()
         if line is not None:
             line.setSpacing(3 if form == "icons" else 8)
-        fits = form == "full" or (form == "words" and names - word >= least)
+        fits = form == "full" or (form == "words" and names - word >= least * scale)
         self.mode.set_form("word" if fits else "icon")
-        whole = names >= _BADGE_NEEDS_PX * fonts.scale(self.font()) and not self._waiting
+        for button in (self.compact, self.inspector):
+            button.setVisible(form != "icons" or names >= _TITLE_PX * scale)
+        whole = names >= _BADGE_NEEDS_PX * scale and not self._waiting
         self._badge.set_text(DEMO_BADGE if whole else "Demo")
 
 

@@ -25,6 +25,8 @@ from tests.support.bare_window import make_window
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
+_TITLE_PX = 120  # what a title has at least, if it is as long
+_LEAST_BAR_PX = 440  # a narrower bar holds its controls and little else
 GAUGE = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
 
 
@@ -134,7 +136,28 @@ def test_the_top_bar_gives_up_words_but_no_control(qtbot: QtBot, window: MainWin
         assert bar.rect().contains(control.geometry())
 
 
-@pytest.mark.parametrize("width", [820, 584])
+@pytest.mark.parametrize("inspector", [False, True])
+@pytest.mark.parametrize("width", [640, 800, 1000, 1200, 1440, 1920])
+def test_the_title_yields_last(window: MainWindow, width: int, inspector: bool) -> None:
+    work(window)
+    window.resize(width, 700)
+    if inspector != inspector_of(window).isVisible():
+        window.commands.toggle_inspector.trigger()
+    if not window.sidebar.isVisible():
+        window.commands.toggle_sidebar.trigger()
+    QApplication.sendPostedEvents()
+    bar = window.top_bar
+    room = min(_TITLE_PX, bar.title.whole_width())
+    assert bar.width() < _LEAST_BAR_PX or bar.title.width() >= room
+    if bar.title.width() < bar.title.whole_width():
+        assert "compacts" not in bar.gauge.text(), "the gauge gives up words first"
+        assert "/" not in bar.gauge.text() or bar.title.width() >= 2 * _TITLE_PX
+    for control in (bar.pages, bar.gauge, bar.mode, bar.more):
+        assert control.isVisible()
+        assert bar.rect().contains(control.geometry())
+
+
+@pytest.mark.parametrize("width", [820, 700])
 def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, width: int) -> None:
     host = QWidget()
     qtbot.addWidget(host)
