@@ -149,12 +149,11 @@ class NoticeSheet(Sheet):
         super().__init__(row, setting, studio)
         self._notice = row
         theme = self.look.theme
-        self.texts = [paragraph(row.what, studio, theme.text, BODY - 1, bold=True)]
-        for words in (row.why, row.fix):
-            if words:
-                self.texts.append(
-                    paragraph(words, studio, theme.muted if words is row.why else theme.text, UI)
-                )
+        self.texts = [
+            paragraph(row.what, studio, theme.text, BODY - 1, bold=True),
+            *(paragraph(text, studio, theme.muted, UI) for text in [row.why] if text),
+            *(paragraph(text, studio, theme.text, UI) for text in [row.fix] if text),
+        ]
 
     def _arrange(self, width: float) -> float:
         look = self.look

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from helix_desktop.ui.chat.look import COLUMN
 from helix_desktop.ui.chat.rows import Row
@@ -32,13 +32,13 @@ class LazySheet(Sheet):
         self._shown: list[TextPiece] | None = None
 
     @property
-    def texts(self) -> list[TextPiece]:
+    def texts(self) -> Sequence[TextPiece]:
         """All texts from top to bottom, built for it as a whole."""
         self.build(0.0, float("inf"), float("inf"))
         return self.shown
 
     @texts.setter
-    def texts(self, texts: list[TextPiece]) -> None:
+    def texts(self, texts: Sequence[TextPiece]) -> None:
         raise AttributeError("an answer makes its texts itself")
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
@@ -46,7 +46,7 @@ class Sheet(Buildable, ABC):
         self.look = studio.look
         self.width = 0.0
         self.height = 0.0
-        self._texts: list[TextPiece] = []
+        self._texts: Sequence[TextPiece] = []
         self.hots: list[Hot] = []
 
     def layout(self, width: float) -> float:
@@ -64,18 +64,18 @@ class Sheet(Buildable, ABC):
             focus_ring(painter, self.look, hot.rect, hot.radius)
 
     @property
-    def texts(self) -> list[TextPiece]:
+    def texts(self) -> Sequence[TextPiece]:
         """All texts from top to bottom; a sheet that is built in part is built as a whole for it."""
         return self._texts
 
     @texts.setter
-    def texts(self, texts: list[TextPiece]) -> None:
+    def texts(self, texts: Sequence[TextPiece]) -> None:
         self._texts = texts
         for number, text in enumerate(texts):
             text.number = number
 
     @property
-    def shown(self) -> list[TextPiece]:
+    def shown(self) -> Sequence[TextPiece]:
         """The texts that are built, from top to bottom."""
         return self._texts
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.answer_guard import SETTLE_S
 from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.row_widget import RowWidget
 from helix_desktop.ui.chat.rows import ApprovalRow
 from helix_desktop.ui.chat.view import ChatView
 from helix_desktop.ui.theme import LIGHT
+from tests.support.chat_points import hot_point as _hot_point
+from tests.support.chat_points import row_widget as _widget
 
 
 class Seconds:
@@ -42,20 +43,6 @@ def view(qtbot: QtBot, clock: Seconds) -> Iterator[ChatView]:
         shown.show()
     yield shown
     shown.close()
-
-
-def _widget(view: ChatView, key: str) -> RowWidget:
-    deck = view.board.deck
-    assert deck is not None
-    return deck.shown[key]
-
-
-def _hot_point(view: ChatView, key: str, hot: str) -> QPoint:
-    widget = _widget(view, key)
-    assert widget.sheet is not None
-    place = widget.sheet.hot(hot)
-    assert place is not None
-    return widget.pos() + QPoint(6, 0) + place.rect.center().toPoint()
 
 
 def _click(view: ChatView, key: str, hot: str) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QTextDocument
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import fonts
 from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.row_widget import RowWidget
 from helix_desktop.ui.chat.rows import (
     ApprovalRow,
     AssistantRow,
@@ -27,6 +26,9 @@ from helix_desktop.ui.chat.rows import (
 )
 from helix_desktop.ui.chat.view import ChatView
 from helix_desktop.ui.theme import DARK, LIGHT
+from tests.support.chat_points import hot_point as _hot_point
+from tests.support.chat_points import row_widget as _widget
+from tests.support.chat_points import text_point as _text_point
 
 DIGEST = "9f3a1c" + "0" * 58
 MARKDOWN = """Words **bold** and `code` at [site](https://example.org/x).
@@ -70,37 +72,6 @@ def _pairs(count: int) -> list[Row]:
         rows.append(UserRow(f"u{number}", f"question {number}"))
         rows.append(AssistantRow(f"a{number}", f"answer {number}\n\n" + "Some words to fill the line. " * 12))
     return rows
-
-
-def _widget(view: ChatView, key: str) -> RowWidget:
-    deck = view.board.deck
-    assert deck is not None
-    return deck.shown[key]
-
-
-def _hot_point(view: ChatView, key: str, hot: str) -> QPoint:
-    widget = _widget(view, key)
-    assert widget.sheet is not None
-    place = widget.sheet.hot(hot)
-    assert place is not None
-    return widget.pos() + QPoint(6, 0) + place.rect.center().toPoint()
-
-
-def _text_point(view: ChatView, key: str, words: str, after: bool = False) -> QPoint:
-    """Where words of a row stand, in the viewport."""
-    widget = _widget(view, key)
-    assert widget.sheet is not None
-    for text in widget.sheet.texts:
-        found = text.find(words)
-        if found:
-            position = found[0][1] if after else found[0][0]
-            block = text.document.findBlock(position)
-            line = block.layout().lineForTextPosition(position - block.position())
-            across = line.cursorToX(position - block.position())
-            x = float(across[0] if isinstance(across, tuple) else across)  # type: ignore[arg-type]  # a number
-            rect = text.line_rect(position)
-            return widget.pos() + QPoint(6, 0) + QPointF(text.x + x, rect.center().y()).toPoint()
-    raise AssertionError(f"{words!r} is not shown")
 
 
 def _click(qtbot: QtBot, view: ChatView, key: str, hot: str) -> None:
