@@ -19,7 +19,7 @@ INSTALL = {
 
 @dataclass(frozen=True)
 class Piece:
-    """A library (`lib….so.N`) or program of the system: when it is needed, and who has it."""
+    """A library (`lib….so.N`), program or file of the system: when it is needed, and who has it."""
 
     when: str
     name: str
@@ -31,6 +31,8 @@ class Piece:
         if manager == "pacman":
             return self.arch
         if manager in {"dnf", "zypper"}:
+            if self.name.startswith("/"):
+                return self.name
             return f"'{self.name}()(64bit)'" if self.name.startswith("lib") else f"/usr/bin/{self.name}"
         return self.debian
 

@@ -32,6 +32,7 @@ needed_packages() { # of the command $1: $packages, as this system's manager cal
             apt:*) name=$debian ;;
             pacman:*) name=$arch ;;
             *:lib*) name="'$what()(64bit)'" ;;
+            *:/*) name=$what ;;
             *) name=/usr/bin/$what ;;
         esac
         case " $packages " in *" $name "*) ;; *) packages="$packages $name" ;; esac

@@ -97,6 +97,8 @@ def install(packages: Sequence[str], why: str, manager: str = "apt") -> None:
 
 
 def _is_there(name: str) -> bool:
+    if name.startswith("/"):
+        return Path(name).is_file()
     return _loads(name) if name.startswith("lib") else bool(shutil.which(name))
 
 

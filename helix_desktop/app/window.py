@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop import __version__
 from helix_desktop.app.layout import LayoutFile
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
+from helix_desktop.ui import accessibility, fonts
 from helix_desktop.ui.main_window import LayoutMemory, MainWindow
 from helix_desktop.ui.style import Appearance
 
@@ -25,12 +25,13 @@ class Frame:
 
 
 def name_application(app: QApplication) -> None:
-    """Say to the system who we are."""
+    """Say to the system who we are, and to assistive technology what our widgets are."""
     app.setApplicationName("Helix Desktop")
     app.setApplicationVersion(__version__)
     app.setDesktopFileName("org.helixdesktop.HelixDesktop")
     app.setWindowIcon(QIcon(str(resources_dir() / "icons" / "helix.svg")))
     app.setQuitOnLastWindowClosed(False)
+    accessibility.install()
 
 
 def build_frame(app: QApplication, layout: LayoutFile) -> Frame:

@@ -123,12 +123,13 @@ class Actions(NamedTuple):
 
 def make_actions(window: QWidget) -> Actions:
     """Make all actions, owned by a window and reachable by their keys in it."""
-    return Actions(*(_make(window, SPECS[name]) for name in Actions._fields))
+    return Actions(*(_make(window, name, SPECS[name]) for name in Actions._fields))
 
 
-def _make(window: QWidget, spec: ActionSpec) -> QAction:
+def _make(window: QWidget, name: str, spec: ActionSpec) -> QAction:
     # A hint is shown where keys would stand, for keys that the focused widget, not the menu, has to answer.
     action = QAction(f"{spec.text}\t{spec.hint}" if spec.hint else spec.text, window)
+    action.setObjectName(name)
     action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
     action.setCheckable(spec.checkable)
     window.addAction(action)

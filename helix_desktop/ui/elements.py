@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QFontMetricsF,
     QPainter,
@@ -15,6 +16,7 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
+    QAccessibleWidget,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -24,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui import fonts
+from helix_desktop.ui.accessibility import LabelInterface
 from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import IconLabel, PushButton
@@ -38,6 +41,8 @@ def role_color(theme: Theme, role: Role) -> str:
 
 class Line(QWidget):
     """One line of text that elides where room ends; its whole text is then the tooltip."""
+
+    accessible_role = QAccessible.Role.StaticText
 
     def __init__(
         self, text: str = "", px: int = 13, weight: int = 400, role: Role = "text", mono: bool = False
@@ -180,6 +185,10 @@ class KeyValue(QWidget):
         row.addStretch(1)
         row.addWidget(self._value)
         self.setAccessibleName(f"{name}: {value}")
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks: name and value are read as one."""
+        return LabelInterface(self)
 
     def set_value(self, name: str, value: str) -> None:
         """Show another name and value."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget
 
 from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import EnterPresses
 
 Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 _PILL_ICON = 12
@@ -46,7 +47,7 @@ def paint_pill(
     )
 
 
-class Pill(QAbstractButton):
+class Pill(EnterPresses, QAbstractButton):
     """A capsule with a short text; a button when `clickable`."""
 
     def __init__(
@@ -67,6 +68,10 @@ class Pill(QAbstractButton):
         else:
             self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.set_text(text)
+
+    def make_accessible(self) -> QAccessibleWidget | None:
+        """Return the interface that assistive technology asks: Qt's own for a button, else a label's."""
+        return None if self._clickable else QAccessibleWidget(self, QAccessible.Role.StaticText)
 
     def set_text(self, text: str, tone: Tone | None = None) -> None:
         """Show another text, in another tone."""

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui import fonts
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import SearchField, column, label, row
+from helix_desktop.ui.widgets import PushButton, SearchField, column, label, row
 
 _WIDTH_PX = 560
 _TOP_PX, _FRAME_PX = 64, 106  # below the window's edge; what stands around the lines
@@ -162,9 +162,20 @@ class QuickPanel(QFrame):
             return False
         if watched is self._window and kind == QEvent.Type.Resize:
             self._place()
-        elif kind in _ELSEWHERE[watched is self.search]:
+        elif kind in _ELSEWHERE[watched is self.search] and (
+            watched is self._window or not self._has_keyboard()
+        ):
             self.hide()
         return False
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Keep Tab among the controls of the panel."""
+        controls = [self.search, *(button for button in self.findChildren(PushButton) if button.isVisible())]
+        now = QApplication.focusWidget()
+        at = next((at for at, control in enumerate(controls) if control is now), 0)
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        controls[(at + (1 if forward else -1)) % len(controls)].setFocus(reason)
+        return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move, go or leave."""
@@ -175,6 +186,10 @@ class QuickPanel(QFrame):
             self._move(1 if key == Qt.Key.Key_Down else -1)
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.list.currentIndex().isValid():
             self.go(self.list.currentIndex())
+
+    def _has_keyboard(self) -> bool:
+        focused = QApplication.focusWidget()
+        return self.window().isActiveWindow() and focused is not None and self.isAncestorOf(focused)
 
     def _place(self) -> None:
         window = self._window

@@ -6,7 +6,7 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from helix_desktop.context.digest import ellipsize
 from helix_desktop.ui import fonts
@@ -15,7 +15,17 @@ from helix_desktop.ui.frame.mode import ModeButton
 from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, SessionHeader, messages_text
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import ICON_GAP_PX, Badge, Dot, ElidedLabel, IconButton, column, row
+from helix_desktop.ui.widgets import (
+    ICON_GAP_PX,
+    Badge,
+    Dot,
+    ElidedLabel,
+    IconButton,
+    TabButton,
+    TabList,
+    column,
+    row,
+)
 
 PageName = Literal["chat", "cache", "timeline"]
 PAGES: tuple[tuple[PageName, str, str], ...] = (
@@ -109,7 +119,7 @@ class EditableTitle(QStackedWidget):
             self.renamed.emit(name)
 
 
-class PageSwitch(QFrame):
+class PageSwitch(TabList):
     """The segmented control Chat / Cache / Timeline."""
 
     chosen = Signal(str)
@@ -118,14 +128,13 @@ class PageSwitch(QFrame):
         """Start on the chat."""
         super().__init__()
         self.setProperty("role", "segments")
+        self.setAccessibleName("Pages")
         self._group = QButtonGroup(self)
-        self._buttons: dict[str, QPushButton] = {}
+        self._buttons: dict[str, TabButton] = {}
         line = row(margins=(3, 3, 3, 3), gap=2)
         for name, text, _ in PAGES:
-            button = QPushButton(text)
-            button.setProperty("kind", "segment")
-            button.setCheckable(True)
-            button.setAutoDefault(False)
+            button = TabButton(text, "segment")
+            button.setObjectName(f"{name}_tab")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setIconSize(QSize(_ICON_PX + ICON_GAP_PX, _ICON_PX))
             button.setAccessibleName(text)

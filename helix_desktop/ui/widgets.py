@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QAction,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAccessibleWidget,
     QBoxLayout,
     QComboBox,
     QFrame,
@@ -16,6 +29,7 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -23,6 +37,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui import fonts
+from helix_desktop.ui.accessibility import TabInterface
 from helix_desktop.ui.icons import icon, pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
 
@@ -31,6 +46,12 @@ ICON_GAP_PX = 4
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
+
+if TYPE_CHECKING:
+    _Button = QAbstractButton
+else:
+    _Button = object  # a mixin: the class that it is mixed into brings Qt's part
+_KEYPAD = Qt.KeyboardModifier.KeypadModifier
 
 Part = QWidget | QLayout | int | None
 """What a row or column takes: a widget, a layout, a gap in pixels, or None for a stretch."""
@@ -142,7 +163,19 @@ class WrappedLabel(QLabel):
         self.setText("")
 
 
-class PushButton(QPushButton):
+class EnterPresses(_Button):
+    """What makes Enter press a button that has the keyboard, as Space does, and that one only."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press it."""
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and not event.modifiers() & ~_KEYPAD:
+            if not event.isAutoRepeat():
+                self.click()
+        else:
+            super().keyPressEvent(event)
+
+
+class PushButton(EnterPresses, QPushButton):
     """A text button of one kind, with an optional tinted icon."""
 
     def __init__(self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15) -> None:
@@ -163,7 +196,33 @@ class PushButton(QPushButton):
             self.setIconSize(QSize(self._px + ICON_GAP_PX, self._px))
 
 
-class IconButton(QToolButton):
+class TabButton(PushButton):
+    """A button that shows one of several pages, as one of a TabList."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        """`kind` is one of the style sheet's."""
+        super().__init__(text, kind)
+        self.setCheckable(True)
+        self.setAccessibleName(text)
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks."""
+        return TabInterface(self)
+
+
+class TabList(QFrame):
+    """What the buttons stand in that each show a page."""
+
+    accessible_role = QAccessible.Role.PageTabList
+
+
+class ScrollPane(QScrollArea):
+    """A scroll area that takes the keyboard, and so has a role besides its name."""
+
+    accessible_role = QAccessible.Role.Pane
+
+
+class IconButton(EnterPresses, QToolButton):
     """A square button with one icon, its tooltip also its name for screen readers; focus by keyboard only."""
 
     def __init__(self, icon_name: str, tip: str, *, px: int = 17, edge: int = 30) -> None:
@@ -419,7 +478,10 @@ class SearchField(QLineEdit):
         self.setPlaceholderText(placeholder)
         self.setAccessibleName(placeholder)
         self.setClearButtonEnabled(True)
-        self._magnifier = QAction(self)
+        self._magnifier = QAction("Search", self)
+        for action in self.findChildren(QAction):
+            if action is not self._magnifier:
+                action.setText("Clear the search")  # Qt's own, which has a picture only
         self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
         self.tint(LIGHT)
 

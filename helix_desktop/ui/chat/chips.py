@@ -11,9 +11,14 @@ from PySide6.QtWidgets import QToolButton, QWidget
 from helix_desktop.ui.chat.look import MEDIUM, SMALL, Look
 from helix_desktop.ui.chat.paint import box, icon, line_of_text
 from helix_desktop.ui.icons import icon as icon_of
+from helix_desktop.ui.widgets import EnterPresses
 
 _TALL, _GAP, _WIDEST = 26, 6, 320
 _BEFORE_PRICE = " · "
+
+
+class _RemoveButton(EnterPresses, QToolButton):
+    """Takes a chip away."""
 
 
 class Chip(QWidget):
@@ -26,7 +31,7 @@ class Chip(QWidget):
         self.key = key
         self.label = label
         self._look = look
-        self._button = QToolButton(self)
+        self._button = _RemoveButton(self)
         self._button.setAccessibleName(f"Remove {label}")
         self._button.setToolTip("Remove")
         self._button.setCursor(Qt.CursorShape.PointingHandCursor)

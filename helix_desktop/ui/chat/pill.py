@@ -8,17 +8,18 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from helix_desktop.ui.chat.board import Board
 from helix_desktop.ui.chat.look import MEDIUM, SMALL, Look
 from helix_desktop.ui.icons import icon
+from helix_desktop.ui.widgets import EnterPresses
 
 _LIFT = 14  # pixels above the lower edge
 
 
-class NewRowsPill(QPushButton):
+class NewRowsPill(EnterPresses, QPushButton):
     """Shown while the end is out of sight; counts the rows that came meanwhile."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.hide()
 
     def use(self, look: Look) -> None:
@@ -32,7 +33,8 @@ class NewRowsPill(QPushButton):
             f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px;"
             " min-height: 28px;"
             f" font-size: {round(look.px(SMALL))}px; font-weight: 500; }}"
-            f"QPushButton:hover {{ background: {theme.accent_soft}; border-color: {theme.accent}; }}"
+            f"QPushButton:hover, QPushButton:focus {{ background: {theme.accent_soft};"
+            f" border-color: {theme.accent}; }}"
         )
 
     def watch(self, board: Board, area: QWidget) -> None:

@@ -65,7 +65,6 @@ class ChatView(QAbstractScrollArea):
     ) -> None:
         """`now` gives seconds."""
         super().__init__(parent)
-        accessibility.install()
         rows = RowArea()
         self.setViewport(rows)
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -10,6 +10,7 @@ from helix_desktop.ui import fonts
 from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.usage_bar import paint_share, pressure_ink
+from helix_desktop.ui.widgets import EnterPresses
 
 _BAR_PX = 38
 _LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
@@ -17,7 +18,7 @@ _LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
 _LONG_COUNT = 88_800  # tokens; no count of a usual window has more signs
 
 
-class GaugePill(QAbstractButton):
+class GaugePill(EnterPresses, QAbstractButton):
     """Bar with the threshold's tick, and the gauge in words; clicking it asks for the inspector."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
 from helix_desktop.ui.actions import key_lines
-from helix_desktop.ui.widgets import column, label, row
+from helix_desktop.ui.widgets import PushButton, column, label, row
 
 _ELSEWHERE = (
     ("Send the message", "Enter"),
@@ -37,4 +37,8 @@ class KeysDialog(QDialog):
             grid.addLayout(
                 row(None, *(label(key, "key") for key in keys.split(", ")), gap=4), place % half, side + 1
             )
-        self.setLayout(column(label("Keys", "heading"), 4, grid, margins=(24, 20, 24, 22)))
+        close = PushButton("Close")
+        close.clicked.connect(self.close)
+        self.setLayout(
+            column(label("Keys", "heading"), 4, grid, 8, row(None, close), margins=(24, 20, 24, 22))
+        )

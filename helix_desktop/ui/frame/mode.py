@@ -12,6 +12,7 @@ from helix_desktop.context.tool import Mode
 from helix_desktop.ui import fonts
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import EnterPresses
 
 MODE_WORDS: dict[Mode, str] = {"ask": "Ask", "plan": "Plan", "auto": "Auto"}
 _TIPS: dict[Mode, str] = {
@@ -30,7 +31,7 @@ _HEIGHT_PX, _ICON_PX, _PAD_PX, _CHEVRON_PX = 30, 14, 9, 14
 ModeForm = Literal["word", "icon"]
 
 
-class ModeButton(QPushButton):
+class ModeButton(EnterPresses, QPushButton):
     """Shows a session's mode; its menu changes it."""
 
     def __init__(self, menu: QMenu) -> None:

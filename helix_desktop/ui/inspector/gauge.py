@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.ui.figures import tokens_text
@@ -37,6 +46,8 @@ SEGMENT_INKS: dict[SegmentKind, Callable[[Theme], str]] = {
 
 class WindowBar(QWidget):
     """What fills the window, at the right what is kept for the answer; a tick at each level of the policy."""
+
+    accessible_role = QAccessible.Role.Chart
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,6 +141,8 @@ class WindowBar(QWidget):
 
 class SavedBars(QWidget):
     """A bar for each rewrite, in its colour, as high as the tokens it saved; the newest is the darkest."""
+
+    accessible_role = QAccessible.Role.Chart
 
     def __init__(self) -> None:
         super().__init__()

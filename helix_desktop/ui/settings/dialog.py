@@ -6,7 +6,7 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QDialog, QStackedWidget, QWidget
 
 from helix_desktop.ui import fonts
 from helix_desktop.ui.icons import icon
@@ -20,7 +20,7 @@ from helix_desktop.ui.settings.policy_page import PolicyPage
 from helix_desktop.ui.settings.providers import ProvidersPage
 from helix_desktop.ui.settings.roles_card import RolesCard
 from helix_desktop.ui.theme import Theme
-from helix_desktop.ui.widgets import ICON_GAP_PX, PushButton, column, label, row
+from helix_desktop.ui.widgets import ICON_GAP_PX, TabButton, TabList, column, label, row
 
 SettingsPage = Literal["providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about"]
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
@@ -36,7 +36,7 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
 _SIZE, _NAV_PX = (980, 760), 196
 
 
-class _PageButton(PushButton):
+class _PageButton(TabButton):
     """The name of a page. Arrow keys go to the next one, so that never two names are highlighted."""
 
     stepped = Signal(int)
@@ -76,14 +76,14 @@ class SettingsDialog(QDialog):
         self._stack = QStackedWidget()
         self._buttons: dict[str, _PageButton] = {}
         group = QButtonGroup(self)
-        nav = QFrame()
+        nav = TabList()
+        nav.setAccessibleName("Pages")
         nav.setObjectName("settings_nav")
         self._nav = nav
         names = column(label("Settings", "title"), 8, margins=(14, 24, 12, 16), gap=3)
         for name, text, _ in _NAV:
             button = _PageButton(text, "nav")
             button.setObjectName(f"page:{name}")
-            button.setCheckable(True)
             button.clicked.connect(lambda _=False, chosen=name: self.show_page(chosen))
             button.stepped.connect(self._step)
             group.addButton(button)

@@ -38,12 +38,13 @@ class AppearancePage(QWidget):
         for mode in MODES:
             button = PushButton(mode.capitalize(), "segment")
             button.setCheckable(True)
+            button.setAutoExclusive(True)  # radio buttons for screen readers
             button.clicked.connect(lambda _=False, chosen=mode: self.mode_chosen.emit(chosen))
             self._group.addButton(button)
             self._modes[mode] = button
             inside.addWidget(button)
         segments.setLayout(inside)
-        holder = QWidget()
+        holder = QFrame()  # a group of its own for screen readers
         holder.setLayout(row(segments, None))
         holder.setAccessibleName("Theme")
         self._size = Combo()

@@ -21,12 +21,12 @@ from helix_desktop.ui.sidebar.drops import dropped_folder
 from helix_desktop.ui.sidebar.rows import BADGE_WORDS, WorkspaceRow
 from helix_desktop.ui.sidebar.square import BADGE_TOKENS, paint_square
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import IconButton, retint
+from helix_desktop.ui.widgets import EnterPresses, IconButton, retint
 
 RAIL_PX = 64
 
 
-class WorkspaceButton(QAbstractButton):
+class WorkspaceButton(EnterPresses, QAbstractButton):
     """A coloured square with initials, a bar when active, a dot when it wants something."""
 
     def __init__(self, workspace: WorkspaceRow) -> None:

@@ -78,7 +78,7 @@ class Switcher(QuickPanel):
         self._workspaces: tuple[WorkspaceRow, ...] = ()
         self.look(_Delegate(self.list, _ROW_PX))
         add = PushButton("Add a folder…", "link")
-        add.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         add.clicked.connect(self._add)
         self.foot.addWidget(add)
 

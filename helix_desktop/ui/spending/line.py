@@ -10,6 +10,7 @@ from helix_desktop.ui import fonts
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.spending.rows import SpendingState
 from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.widgets import EnterPresses
 
 _TALL, _ICON, _BAR = 26, 13, 44  # pixels
 _TIP = (
@@ -17,7 +18,7 @@ _TIP = (
 )
 
 
-class SpendingLine(QAbstractButton):
+class SpendingLine(EnterPresses, QAbstractButton):
     """A quiet line; a click asks for the budget. Hidden without a session."""
 
     wanted = Signal()

@@ -12,10 +12,10 @@ from helix_desktop.ui.elements import Card, Role, Words
 from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import retint
+from helix_desktop.ui.widgets import EnterPresses, retint
 
 
-class DisclosureHead(QAbstractButton):
+class DisclosureHead(EnterPresses, QAbstractButton):
     """A heading that opens and closes what is below it."""
 
     def __init__(self, title: str, note: str = "", role: Role = "text") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.ui.figures import tokens_text
@@ -54,6 +54,8 @@ def point_text(point: Point, window: int) -> str:
 
 class TokenSpark(QWidget):
     """Painted from points; a click on it asks for the event nearest to it."""
+
+    accessible_role = QAccessible.Role.Chart
 
     point_clicked = Signal(int)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.elements import Card as CardFrame
 from helix_desktop.ui.elements import EmptyState, Line
@@ -42,7 +42,7 @@ from helix_desktop.ui.timeline.rows import (
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSpark
 from helix_desktop.ui.times import Now, wall_clock
-from helix_desktop.ui.widgets import retint
+from helix_desktop.ui.widgets import ScrollPane, retint
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 
@@ -137,7 +137,7 @@ class Timeline(QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:
-        self._scroll = QScrollArea()
+        self._scroll = ScrollPane()
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleIn
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui import accessibility
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.rows import AssistantRow, ToolRow
 from helix_desktop.ui.chat.view import ChatView
@@ -36,6 +37,7 @@ def _children(node: QAccessibleInterface) -> list[QAccessibleInterface]:
 @pytest.fixture
 def screen_reader() -> Iterator[None]:
     """Let the app believe that a screen reader runs."""
+    accessibility.install()
     QAccessible.setActive(True)
     yield
     QAccessible.setActive(False)

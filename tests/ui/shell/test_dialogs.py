@@ -180,3 +180,32 @@ async def test_a_file_is_saved_at_home_first_and_then_where_the_last_one_was(
         assert picked.result() == other / "notes.md"
 
     assert began == [home, other]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_enter_presses_the_button_with_the_keyboard_and_no_other(
+    qtbot: QtBot, parent: QWidget, key: Qt.Key
+) -> None:
+    for choice in CHOICES:
+        question = Question(parent, "Remove it?", "Its data is kept.", CHOICES)
+        qtbot.addWidget(question)
+        with qtbot.waitExposed(question):
+            question.show()
+        QTest.keyClick(question, key)
+        assert question.isVisible(), "Enter answers nothing by itself"
+        button = next(one for one in question.findChildren(QPushButton) if one.text() == choice.text)
+        button.setFocus()
+        QTest.keyClick(button, key)
+        assert not question.isVisible()
+        assert question.answer == choice.id
+
+
+def test_enter_on_cancel_cancels_also_beside_a_default_button(qtbot: QtBot, parent: QWidget) -> None:
+    question = TextQuestion(parent, "Name?", "text", "Rename")
+    qtbot.addWidget(question)
+    with qtbot.waitExposed(question):
+        question.show()
+    cancel = next(one for one in question.findChildren(QPushButton) if one.text() == "Cancel")
+    cancel.setFocus()
+    with qtbot.waitSignal(question.rejected):
+        QTest.keyClick(cancel, Qt.Key.Key_Return)

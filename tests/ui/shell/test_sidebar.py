@@ -345,3 +345,17 @@ def test_moments_in_words(ago: timedelta, group: str, when: str) -> None:
 def test_search_needs_every_word() -> None:
     assert matches("fix PARSER", "Fix the parser", "opus")
     assert not matches("fix lexer", "Fix the parser", "opus")
+
+
+def test_tab_stays_in_the_switcher_and_enter_presses_its_button(qtbot: QtBot, window: MainWindow) -> None:
+    window.show_workspaces(WORKSPACES)
+    window.switcher.open()
+    QTest.keyClick(window.switcher.search, Qt.Key.Key_Tab)
+    add = QApplication.focusWidget()
+    assert isinstance(add, QPushButton)
+    assert window.switcher.isVisible()
+    QTest.keyClick(add, Qt.Key.Key_Tab)
+    assert window.switcher.search.hasFocus()
+    with qtbot.waitSignal(window.switcher.add_requested):
+        QTest.keyClick(add, Qt.Key.Key_Return)
+    assert not window.switcher.isVisible()

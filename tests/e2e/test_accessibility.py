@@ -1,0 +1,214 @@
+"""The running app as a screen reader sees it from another process: every page and dialog, by tree and Tab."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support import atspi_session
+from tests.support.cli_rig import ROOT
+
+if TYPE_CHECKING:  # what speaks D-Bus is there on Linux only
+    from tests.support.atspi import Desktop, Node, Reference
+
+MISSING = atspi_session.missing()
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=f"the accessibility of the app is not tested without {MISSING}"),
+    pytest.mark.slow,
+    pytest.mark.timeout(240),
+]
+
+_LEAST_NODES = 3  # of the smallest dialog
+CONTROLS = frozenset(
+    {
+        "push button", "check box", "radio button", "toggle button", "combo box", "spin button", "slider",
+        "page tab", "button menu", "link",
+    }
+)  # fmt: skip
+"""Roles that are always operated; texts, lists and tables are if they can have the keyboard."""
+MOUSE_ONLY = ("QLineEditIconButton",)  # in a field, where a key does the same
+ONE_OF_A_GROUP = frozenset({"radio button", "page tab"})  # Tab goes to one of them, arrows to the others
+
+
+@dataclass(frozen=True)
+class App:
+    """The app in its process, and the connection to it as a screen reader has it."""
+
+    process: subprocess.Popen[str]
+    desktop: Desktop
+
+    def ask(self, command: str) -> Any:
+        """Have it do something; what it answers. Raises AssertionError when it has ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{command}\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def answer(self) -> Any:
+        """Read its next answer. Raises AssertionError when it has ended."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, f"the app has ended with {self.process.wait()}"
+        return json.loads(line)
+
+    def reference(self, number: int | str) -> Reference:
+        """A node of the app by Qt's number."""
+        (bus_name, root) = self.desktop.apps()[-1]
+        return bus_name, f"{root.rpartition('/')[0]}/{number}"
+
+    def shown(self, scene: str) -> list[Node]:
+        """Open a page or dialog and read all that is shown of it."""
+        return self.desktop.walk(self.reference(self.ask(f"open {scene}")), shown_only=True)
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[App]:
+    from tests.support.atspi import Desktop
+
+    # pytest's own folders have names that are too long for sockets.
+    with tempfile.TemporaryDirectory(prefix="a11y-", ignore_cleanup_errors=True) as place:
+        folder = Path(place)
+        with atspi_session.session(folder) as environ:
+            program = (sys.executable, "-X", "faulthandler", str(ROOT / "tests/support/atspi_app.py"), place)
+            with (
+                subprocess.Popen(
+                    program,
+                    env={**environ, "PYTHONPATH": str(ROOT)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                ) as process,
+                Desktop(environ["DBUS_SESSION_BUS_ADDRESS"]) as desktop,
+            ):
+                app = App(process, desktop)
+                assert app.answer() == "ready"
+                yield app
+                process.communicate(timeout=atspi_session.LIMIT_S)
+        assert process.returncode == 0
+
+
+def faults_of(node: Node) -> Iterator[str]:
+    """What a screen reader could not make sense of."""
+    if node.name and node.role in {"filler", "unknown"}:
+        yield f"text without a role: {node}"
+    if "focusable" in node.states and (not node.name or node.role in {"filler", "unknown"}):
+        yield f"takes the keyboard without a name or role: {node}"
+    elif not node.name and node.role in CONTROLS:
+        yield f"a control without a name: {node}"
+
+
+def unreached(nodes: list[Node], passed: set[str]) -> Iterator[str]:
+    """Controls that are enabled and that Tab does not come to."""
+    groups = {node.parent and node.parent.ref for node in nodes if reached_by(node) in passed}
+    for node in nodes:
+        operated = node.role in CONTROLS or ({"focusable", "editable"} <= node.states)
+        if not operated or not {"showing", "enabled"} <= node.states or node.last_id in MOUSE_ONLY:
+            continue
+        if reached_by(node) in passed:
+            continue
+        if node.role in ONE_OF_A_GROUP and node.parent is not None and node.parent.ref in groups:
+            continue
+        yield f"Tab does not come to {node}"
+
+
+def reached_by(node: Node) -> str:
+    """How the app names a node that had the keyboard: buttons of rows come and go while Tab passes them."""
+    in_row = node.parent is not None and node.parent.last_id == "RowWidget"
+    return f"{node.parent.name}: {node.last_id}" if in_row and node.parent else str(node.number)
+
+
+def test_all_that_is_shown_can_be_read_and_reached(app: App) -> None:
+    """One test for all pages: each process of a divided run would start the app for its share of several."""
+    from tests.support.atspi_app import SCENES
+
+    found = {scene: faults for scene in SCENES if (faults := faults_in(app, scene))}
+    assert found == {}
+
+
+def faults_in(app: App, scene: str) -> list[str]:
+    """What is wrong with a page or dialog."""
+    nodes = app.shown(scene)
+    shown = [node for node in nodes if "showing" in node.states]
+    passed = set(app.ask("tab"))
+    app.ask("close")
+    faults = [fault for node in shown for fault in faults_of(node)] + list(unreached(nodes, passed))
+    if len(shown) <= _LEAST_NODES:
+        faults.append("next to nothing is shown")
+    if "nothing" in passed:
+        faults.append("Tab takes the keyboard away from everything")
+    return faults
+
+
+def by_id(nodes: list[Node], last_id: str) -> Node:
+    """The node that is shown with this id."""
+    return next(node for node in nodes if node.last_id == last_id and "showing" in node.states)
+
+
+def test_the_pages_are_tabs_one_of_which_is_selected(app: App) -> None:
+    window = app.reference(app.ask("open chat"))
+    try:
+        for page in ("cache", "timeline", "chat"):
+            tab = by_id(app.desktop.walk(window, shown_only=True), f"{page}_tab")
+            assert tab.role == "page tab"
+            assert tab.parent is not None
+            assert tab.parent.role == "page tab list"
+            app.desktop.press(tab)
+            tabs = app.desktop.walk(tab.parent.ref)[1:]
+            assert [one.last_id for one in tabs if "selected" in one.states] == [f"{page}_tab"]
+    finally:
+        app.ask("close")
+
+
+def test_a_row_tells_its_text(app: App) -> None:
+    nodes = app.shown("rows-first")
+    try:
+        rows = [node for node in nodes if node.parent and node.parent.last_id == "RowArea"]
+        assert {(row.role, bool(row.name)) for row in rows} == {("list item", True)}
+        texts = [node.name for node in nodes if node.last_id == "row_text" and "showing" in node.states]
+        assert any(text.startswith("What changed\nTokens are now buffered") for text in texts)
+    finally:
+        app.ask("close")
+
+
+def test_a_button_of_a_row_is_pressed(app: App) -> None:
+    nodes = app.shown("rows-last")
+    try:
+        rows = by_id(nodes, "RowArea")
+        button = next(node for node in nodes if node.last_id == "open:card")
+        app.desktop.press(button)
+        until(lambda: len(app.desktop.walk(rows.ref)) != sum(rows in node.above() for node in nodes) + 1)
+    finally:
+        app.ask("close")
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Ask again until something holds: Qt lets a button go a tenth of a second after it was pressed."""
+    ends = time.monotonic() + atspi_session.LIMIT_S
+    while not holds():
+        assert time.monotonic() < ends, "it never came to that"
+
+
+def test_what_happens_out_of_sight_is_announced(app: App) -> None:
+    app.desktop.listen("Announcement")
+    # The app learns from the registry that somebody listens, some time after it was said there.
+    until(lambda: app.ask("announce Reply finished") and "Reply finished" in app.desktop.announced())
+
+
+def test_rows_that_come_and_go_under_a_reader_do_no_harm(app: App) -> None:
+    """The crash that a text interface made in Python caused came at the first question for a row's state."""
+    rows = by_id(app.shown("rows-first"), "RowArea")
+    try:
+        app.ask("stir 100")
+        assert sum(len(app.desktop.walk(rows.ref)) for _ in range(40)) > 400
+    finally:
+        app.ask("close")
