@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.ui.chat.board import Board
+from helix_desktop.ui.chat.find_count import FindCount
 from helix_desktop.ui.chat.rows import AssistantRow, ToolRow, UserRow, source_text
 from helix_desktop.ui.chat.selection import Spot
 from helix_desktop.ui.chat.sheet import Sheet
@@ -31,11 +32,22 @@ class Finder(QObject):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._work)
+        self.count = FindCount(board.model, self)
+        self._place = 0  # of the present hit among those of its row
+
+    @property
+    def position(self) -> int | None:
+        """The number of the present hit, from 1, in the whole conversation; None while it is not known."""
+        if self.current is None:
+            return None
+        before = self.count.before(self.current[0].row)
+        return before + self._place if before is not None else None
 
     def find(self, query: str, direction: int) -> None:
         """Go to the next hit; `finished` tells whether there is one."""
         if query.lower() != self.query:
             self.current = None
+            self.count.begin(query.lower())
         self.query = query.lower()
         self._forward = direction >= 0
         if not query or not len(self._board.model):
@@ -49,6 +61,7 @@ class Finder(QObject):
         """Stop and show no hits."""
         self._timer.stop()
         self.query, self.current, self._rows = "", None, iter(())
+        self.count.begin("")
 
     def hits(self, sheet: Sheet) -> dict[int, list[tuple[int, int]]]:
         """Ranges of what is built of a sheet that hold the words, by number of the text."""
@@ -88,14 +101,27 @@ class Finder(QObject):
         return self.query in source_text(row).lower()
 
     def _go_to(self, index: int, beyond: Spot | None) -> bool:
+        if beyond is None and self._hits(index) < self.count.of(index):
+            self._open(index)  # it hides some of them
         spot = self._spot(index, beyond)
-        if spot is None and beyond is None and self._open(index):
-            spot = self._spot(index, None)
+        if beyond is None:
+            self.count.correct(index, self._hits(index))
         if spot is None:
             return False
         self.current = (spot, len(self.query))
+        self._place = self._hits(index, spot)
         self._reveal(spot)
         return True
+
+    def _hits(self, index: int, upto: Spot | None = None) -> int:
+        """The hits that a row shows, or those up to a spot with it; nothing is built for them."""
+        hits = 0
+        for one in self._board.sheet(index).words():
+            text = one.text.lower()
+            if upto is not None and one.number == upto.text:
+                return hits + text[: upto.position + len(self.query)].count(self.query)
+            hits += text.count(self.query)
+        return hits
 
     def _spot(self, index: int, beyond: Spot | None) -> Spot | None:
         """The nearest hit of a row; only texts that hold the words are built for it."""

@@ -36,21 +36,23 @@ _NOTHING = "Nothing said yet. The agent asks before it changes a file or runs a 
 
 
 class ChatFind(QFrame):
-    """Finds words in the conversation; Enter goes on, Shift+Enter back, Esc leaves."""
+    """Finds words in the conversation; Enter and F3 go on, with Shift back, Esc leaves."""
 
     def __init__(self, view: ChatView) -> None:
         super().__init__()
         self._view = view
         self.field = SearchField("Find in this session")
         self.result = label("", "faint")
-        before = IconButton("chevron-up", "Previous (Shift+Enter)")
-        after = IconButton("chevron-down", "Next (Enter)")
+        self.result.setObjectName("find-result")
+        before = IconButton("chevron-up", "Previous (Shift+F3)")
+        after = IconButton("chevron-down", "Next (F3)")
         leave = IconButton("x", "Close (Esc)")
         before.clicked.connect(lambda: self.step(-1))
         after.clicked.connect(lambda: self.step(1))
         leave.clicked.connect(self.leave)
         self.field.textChanged.connect(lambda _: self.step(-1))
-        view.find_finished.connect(lambda found: self.result.setText("" if found else "Not found"))
+        view.find_finished.connect(lambda _: self._show_result())
+        view.finder.count.changed.connect(self._show_result)
         line = row(self.field, self.result, before, after, leave, margins=(14, 6, 10, 6), gap=6)
         line.setStretch(0, 1)
         self.setLayout(line)
@@ -70,14 +72,26 @@ class ChatFind(QFrame):
 
     def step(self, direction: int) -> None:
         """Go to the next hit downwards (1) or upwards (-1)."""
-        self.result.setText("")
         self._view.find_text(self.field.text(), direction)
+
+    def _show_result(self) -> None:
+        """Say which hit is shown, and how many there are: "3 of 512"; with a plus while they are counted."""
+        finder = self._view.finder
+        count = finder.count
+        if not finder.query:
+            self.result.setText("")
+        elif count.done and not count.total:
+            self.result.setText("No results")
+        else:
+            total = f"{count.total:,}" + ("" if count.done else "+")
+            place = finder.position
+            self.result.setText(total if place is None else f"{place:,} of {total}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, Shift+Enter and Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.leave()
-        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F3}:
             back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self.step(-1 if back else 1)
         else:
@@ -195,6 +209,15 @@ class ChatPage(QWidget):
         stack.setStretch(1, 1)
         self.setLayout(stack)
         self._show_what_there_is()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """F3 goes on finding from anywhere on the page, with Shift back."""
+        if event.key() != Qt.Key.Key_F3:
+            super().keyPressEvent(event)
+        elif self.finding.isVisible() and self.finding.field.text():
+            self.finding.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        else:
+            self.finding.enter()
 
     def _type(self, text: str) -> None:
         """Write what was typed elsewhere on the page."""

@@ -11,6 +11,7 @@ _ELSEWHERE = (
     ("Send the message", "Enter"),
     ("New line in the message", "Shift+Enter"),
     ("Rename a session in the list", "F2"),
+    ("Next or previous find result", "F3, Shift+F3"),
     ("Recall a cache entry into the chat", "Ctrl+Enter"),
     ("Verify a cache entry", "V"),
     ("Pin a cache entry, or no longer", "P"),

@@ -391,6 +391,45 @@ def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: Cha
     assert none.args == [False]
 
 
+def _found(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple[int | None, int]:
+    """The position of the next hit and the number of all, once all are counted."""
+    with qtbot.waitSignal(view.find_finished):
+        view.find_text(words, direction)
+    qtbot.waitUntil(lambda: view.finder.count.done)
+    return view.finder.position, view.finder.count.total
+
+
+def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: ChatView) -> None:
+    """Also those behind folds and marks; markup that is not shown is no hit."""
+    rows = _pairs(40)
+    rows[10] = ToolRow("t", "c", "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
+    rows[30] = AssistantRow(
+        "n", "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
+    )
+    rows[50] = UserRow("m", "needleneedle")
+    view.board.model.reset(rows)
+    view.jump_to("u0")
+    seen = [_found(qtbot, view, "Needle") for _ in range(8)]
+    assert seen == [(place, 7) for place in (1, 2, 3, 4, 5, 6, 7, 1)]
+    assert _found(qtbot, view, "needle", -1) == (7, 7)
+    view.board.model.append(AssistantRow("late", "One more needle."))
+    qtbot.waitUntil(lambda: view.finder.count.total == 8)
+    assert _found(qtbot, view, "not there at all") == (None, 0)
+
+
+def test_hits_in_100_000_messages_are_counted_without_holding_up_the_window(
+    qtbot: QtBot, view: ChatView
+) -> None:
+    """Other work comes between its slices."""
+    view.board.model.reset(_pairs(50_000))
+    view.find_text("question 4", -1)
+    seen: list[int] = []
+    view.finder.count.changed.connect(lambda: seen.append(view.finder.count.total))
+    qtbot.waitUntil(lambda: view.finder.count.done, timeout=30_000)
+    assert len(seen) > 3
+    assert (view.finder.position, seen[-1]) == (11_111, 11_111)
+
+
 def test_theme_switch_keeps_the_place_and_recolours(view: ChatView) -> None:
     view.board.model.reset(_pairs(100))
     view.jump_to("a40")
