@@ -18,6 +18,7 @@ from helix_desktop.context.event_rewrite import Form, Pinned, Redone, Undone, Un
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.rows import Row
+from helix_desktop.context.spending import BackgroundWork, Estimate, SpendAnswer
 from helix_desktop.context.window import Window
 
 
@@ -151,6 +152,14 @@ class ByHand:
         """
         self.demand_model()
         self._steward.observe()
+
+    def answer_spend_ask(self, work: BackgroundWork, answer: SpendAnswer) -> None:
+        """Let background work begin that waits for the user's yes, with or without a model, or leave it."""
+        self._steward.answer_spend_ask(work, answer)
+
+    async def estimate_handover(self, focus: str = "", upto: int = 0) -> Estimate:
+        """Return what a draft up to the cut at event `upto` will take. Raises CompactionRefused."""
+        return await self._compactor.estimate(self._cut(upto), focus)
 
     def cancel_observation(self) -> None:
         """End the observations under way; nothing changes."""

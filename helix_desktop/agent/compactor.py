@@ -10,6 +10,7 @@ from helix_desktop.agent.draft import HandoverDraft
 from helix_desktop.agent.ports import Clock, Counter
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.spend_approvals import Approve, SpendUnapproved, approved
 from helix_desktop.agent.summariser import NO_MODEL, Summariser, Written
 from helix_desktop.agent.update import CompactionMoved, Phase
 from helix_desktop.context import planner, sweep
@@ -29,8 +30,8 @@ from helix_desktop.context.layout import Cover, Item
 from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.record import record_of
 from helix_desktop.context.rewrite_kind import SweepReason, Trigger
-from helix_desktop.context.spending import Spending
-from helix_desktop.context.summary import handover_brief
+from helix_desktop.context.spending import Estimate, Spending
+from helix_desktop.context.summary import Brief, handover_brief
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import project
 
@@ -65,18 +66,27 @@ class Compactor:
         self._summariser = Summariser(session, counter, settings)
         self.running = False
         self.drafting = False
+        self._approve: Approve = approved
+        self._estimate: Estimate | None = None
 
     async def run(
-        self, trigger: Trigger, cut: Cut, focus: str = "", ask_model: bool = True, threshold: float = 0.0
+        self,
+        trigger: Trigger,
+        cut: Cut,
+        focus: str = "",
+        ask_model: bool = True,
+        threshold: float = 0.0,
+        approve: Approve = approved,
     ) -> bool:
         """Make a handover of everything up to `cut`; whether it was made.
 
         `threshold` is the share of the context window at which it starts, 0 where that is not the trigger.
-        A refusal is recorded with its reason and changes nothing. Cancelling records nothing.
+        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does what
+        `approve` does not let begin.
         """
         if self.running:
             return False
-        self.running, self._summariser.took = True, Spending()
+        self.running, self._summariser.took, self._approve = True, Spending(), approve
         try:
             reading, made = await self._write(trigger, cut, focus, ask_model)
             made = msgspec.structs.replace(made, threshold=threshold)
@@ -86,9 +96,15 @@ class Compactor:
             took = self._summariser.took
             await self._session.record(HandoverFailed(refused.what, refused.why, took.tokens, took.cost))
             return False
+        except SpendUnapproved:
+            return False
         finally:
-            self.running = False
+            self.running, self._approve = False, approved
             self._show("idle")
+
+    async def estimate(self, cut: Cut, focus: str = "") -> Estimate:
+        """Return what a handover of everything up to `cut` will take. Raises CompactionRefused."""
+        return await self._summariser.estimate(await self._brief(self._read(cut), focus))
 
     async def draft(self, cut: Cut, focus: str = "") -> HandoverDraft:
         """Write a handover of everything up to `cut` and record nothing.
@@ -129,7 +145,13 @@ class Compactor:
             self._show("idle")
 
     def _show(self, phase: Phase, text: str = "") -> None:
-        self._session.publish(CompactionMoved(phase, text))
+        self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
+        self._session.publish(CompactionMoved(phase, text, self._estimate))
+
+    def _plan(self, estimate: Estimate) -> None:
+        """Take in what the calls will take, before the first. Raises SpendUnapproved."""
+        self._approve(estimate)
+        self._estimate = estimate
 
     async def _write(
         self, trigger: Trigger, cut: Cut, focus: str, ask_model: bool
@@ -163,16 +185,19 @@ class Compactor:
         """Ask the models; without one that can, take ledger and extracts."""
         failed: Written[tuple[Section, ...]] = Written(None)
         if ask_model:
-            record = await asyncio.to_thread(record_of, reading.fresh, reading.covers, reading.masked)
-            brief = handover_brief(self._prompt, record, reading.former, focus)
+            brief = await self._brief(reading, focus)
             known = frozenset(item.seq for item in reading.covered)
             failed = await self._summariser.ask(
-                brief, lambda said: parse(said, known), lambda said: self._show("summarise", said)
+                brief, lambda said: parse(said, known), lambda said: self._show("summarise", said), self._plan
             )
             if failed.value is not None:
                 return failed
         sections = await asyncio.to_thread(extract, reading.fresh, reading.former)
         return msgspec.structs.replace(failed, value=sections, model=NO_MODEL)
+
+    async def _brief(self, reading: Reading, focus: str) -> Brief:
+        record = await asyncio.to_thread(record_of, reading.fresh, reading.covers, reading.masked)
+        return handover_brief(self._prompt, record, reading.former, focus)
 
     async def _made(self, reading: Reading, written: Written[tuple[Section, ...]]) -> HandoverMade:
         """The event without what is only known when it is recorded: its index, and the use after it."""

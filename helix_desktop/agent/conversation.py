@@ -22,6 +22,7 @@ from helix_desktop.agent.purse import MeteredSettings, Purse
 from helix_desktop.agent.queue import Queue
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.steward import Steward
 from helix_desktop.agent.subagent import Nursery, Subagents
 from helix_desktop.agent.tasks import TaskScope
@@ -40,6 +41,7 @@ from helix_desktop.context.event import (
 from helix_desktop.context.message import ModelInfo, ToolSpec
 from helix_desktop.context.prompt import without_versions
 from helix_desktop.context.signs import whole
+from helix_desktop.context.spending import SpendAsk
 from helix_desktop.context.tool import ApprovalAsk, Decision, Mode, Reply
 
 
@@ -70,6 +72,8 @@ class Parts:
         self.prompts, self.versions = without_versions(prompts)
         self.asked = AskedInWindow()
         self.approver = approver or self.asked
+        self.unattended = approver is not None
+        """Whether nobody is there to answer: what background work may read is decided by the budget."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -130,7 +134,10 @@ class Conversation(ByHand):
         upkeep = Upkeep(session, counter, clock, settings)
         forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
         observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
-        steward = Steward(session, upkeep, compactor, observer, clock, scope, settings, self.purse)
+        self._approvals = SpendApprovals(session, settings, self.purse, parts.unattended)
+        steward = Steward(
+            session, upkeep, compactor, observer, clock, scope, settings, self.purse, self._approvals
+        )
         super().__init__(session, steward, compactor, forms, settings)
         self.queue = Queue(session)
         engine = (session, runner, steward, counter, clock, settings, self.purse)
@@ -146,6 +153,11 @@ class Conversation(ByHand):
     def asks(self) -> list[ApprovalAsk]:
         """The questions that calls wait with, its own and then its subagents', oldest first."""
         return [*self._parts.asked.asks(self.session.id), *self.subagents.asks]
+
+    @property
+    def spend_asks(self) -> tuple[SpendAsk, ...]:
+        """The open questions about what background work may read, oldest first."""
+        return self._approvals.asks
 
     @property
     def model(self) -> ModelInfo:

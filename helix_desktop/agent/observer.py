@@ -10,6 +10,7 @@ import msgspec
 from helix_desktop.agent.ports import Clock, Counter
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.spend_approvals import Approve, SpendUnapproved, approved
 from helix_desktop.agent.summariser import NO_MODEL, Summariser, Written
 from helix_desktop.agent.update import ObservationMoved, Phase
 from helix_desktop.agent.upkeep import Upkeep
@@ -26,7 +27,7 @@ from helix_desktop.context.ledger import ledger_of
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.record import record_of
 from helix_desktop.context.rewrite_kind import PlacementReason
-from helix_desktop.context.spending import Spending
+from helix_desktop.context.spending import Estimate, Spending
 
 _HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
 
@@ -59,6 +60,8 @@ class Observer:
         self._upkeep, self._settings = upkeep, settings
         self._prompts, self._versions = prompts, versions
         self._summariser = Summariser(session, counter, settings)
+        self._approve: Approve = approved
+        self._estimate: Estimate | None = None
 
     def due(self) -> Stretch | None:
         """The stretch to observe or to refine now, if any."""
@@ -71,14 +74,16 @@ class Observer:
         transcript = self._session.transcript
         return observation.possible(transcript) or observation.refinable(transcript)
 
-    async def run(self, stretch: Stretch | None, by_hand: bool = False) -> bool:
+    async def run(self, stretch: Stretch | None, by_hand: bool = False, approve: Approve = approved) -> bool:
         """Observe or refine a stretch; whether that was done. Without one, only place what waits.
 
-        A refusal is recorded with its reason and changes nothing. Cancelling records nothing. What a person
-        asks for is put in place at once, and never fails for want of a model: then it is extracted.
+        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does what
+        `approve` does not let begin. What a person asks for is put in place at once, and never fails for want
+        of a model: then it is extracted.
         """
         made = observation.waiting(self._session.transcript)
         if stretch is not None:
+            self._approve = approve
             made = await self._try(stretch, by_hand)
         if made is not None and by_hand:
             await self._upkeep.place(made, PlacementReason.MANUAL)
@@ -92,8 +97,10 @@ class Observer:
             took = self._summariser.took
             await self._session.record(ObservationsFailed(refused.what, refused.why, took.tokens, took.cost))
             return None
+        except SpendUnapproved:
+            return None
         finally:
-            self._upkeep.observing = None
+            self._upkeep.observing, self._approve = None, approved
             self._show("idle")
 
     async def _distilled(self, stretch: Stretch, by_hand: bool) -> int:
@@ -110,7 +117,13 @@ class Observer:
         return await self._record(msgspec.structs.replace(made, duration_ms=took))
 
     def _show(self, phase: Phase, text: str = "") -> None:
-        self._session.publish(ObservationMoved(phase, text))
+        self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
+        self._session.publish(ObservationMoved(phase, text, self._estimate))
+
+    def _plan(self, estimate: Estimate) -> None:
+        """Take in what the calls will take, before the first. Raises SpendUnapproved."""
+        self._approve(estimate)
+        self._estimate = estimate
 
     def _read(self, stretch: Stretch) -> Reading:
         transcript = self._session.transcript
@@ -134,6 +147,7 @@ class Observer:
             brief,
             lambda said: distil.parse(said, reading.items),
             lambda said: self._show("summarise", said),
+            self._plan,
         )
 
     async def _extracted(

@@ -13,7 +13,7 @@ from helix_desktop.context.errors import BudgetSpent
 from helix_desktop.context.event import BudgetNeared, BudgetSet, Event
 from helix_desktop.context.message import Arrival, ModelInfo, Request
 from helix_desktop.context.policy import Policy
-from helix_desktop.context.spending import NEAR, Budget, Spending
+from helix_desktop.context.spending import NEAR, Budget, Estimate, Spending
 from helix_desktop.context.window import Frame
 
 _RAISE = "Raise the budget in the Session menu, or with --budget-tokens and --budget-usd, then continue."
@@ -51,6 +51,16 @@ class Purse:
         above = self._above()
         return self.budget.share(self.spent) >= 1 or (above is not None and above.empty)
 
+    def affords(self, estimate: Estimate) -> bool:
+        """Return whether a budget is set, here or above, and what is left of each covers an estimate.
+
+        A budget in money covers nothing whose price is not known.
+        """
+        above = self._above()
+        limits = [(self.budget, self.spent)] + ([(above.budget, above.spent)] if above is not None else [])
+        limits = [one for one in limits if one[0].tokens or one[0].cost]
+        return bool(limits) and all(_covers(budget, spent, estimate) for budget, spent in limits)
+
     def check(self) -> None:
         """Raise BudgetSpent when no model may be called."""
         if self.budget.share(self.spent) >= 1:
@@ -77,6 +87,13 @@ class Purse:
     async def allow(self, budget: Budget) -> None:
         """Say what the session may spend."""
         await self._session.record(BudgetSet(budget.tokens, budget.cost))
+
+
+def _covers(budget: Budget, spent: Spending, estimate: Estimate) -> bool:
+    tokens = not budget.tokens or spent.tokens + estimate.tokens <= budget.tokens
+    if not budget.cost:
+        return tokens
+    return tokens and estimate.cost is not None and spent.cost + estimate.cost <= budget.cost
 
 
 class Metered:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -15,6 +16,7 @@ from helix_desktop.agent.ports import Clock
 from helix_desktop.agent.purse import Purse
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import Trouble
 from helix_desktop.agent.upkeep import Upkeep
@@ -33,6 +35,7 @@ from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
 from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.rows import Row, rows_of
+from helix_desktop.context.spending import BackgroundWork, Estimate, SpendAnswer
 from helix_desktop.context.window import Window
 
 log = logging.getLogger(__name__)
@@ -51,11 +54,17 @@ class Steward:
         scope: TaskScope,
         settings: Settings,
         purse: Purse | None = None,
+        approvals: SpendApprovals | None = None,
     ) -> None:
-        """With a purse, nothing is started by itself that needs a model when there is no budget for it."""
+        """With a purse, nothing is started by itself that needs a model when there is no budget for it.
+
+        With approvals, what would read much asks first.
+        """
         self._session, self._upkeep = session, upkeep
         self._compactor, self._observer = compactor, observer
         self._clock, self._scope, self._settings, self._purse = clock, scope, settings, purse
+        self._approvals = approvals
+        self._observing_by_hand = False
         self._linter = validity.Linter()
         self._ladder = Ladder(session, upkeep, compactor, settings)
         self._compaction: asyncio.Task[None] | None = None
@@ -116,11 +125,13 @@ class Steward:
 
     def after_turn(self) -> None:
         """Start what is due at the end of a turn: a handover, or else observations."""
-        self.start_due()
+        self.start_due(renew=True)
         if self._compacting or self._compactor.drafting or self._broke:
             return
         stretch = self._observer.due()
-        if stretch is not None:
+        if stretch is not None and not self._blocks(
+            "observations", (stretch.after, stretch.replaces), stretch.tokens, renew=True
+        ):
             self._observe(stretch)
 
     def observe(self) -> None:
@@ -144,24 +155,71 @@ class Steward:
 
     def _observe(self, stretch: Stretch | None, by_hand: bool = False) -> None:
         if self._observation is None or self._observation.done():
-            work = self._told(lambda: self._observer.run(stretch, by_hand))
+            self._observing_by_hand = by_hand
+            work = self._told(
+                lambda: self._observer.run(stretch, by_hand, partial(self._check, "observations"))
+            )
             self._observation = self._scope.start(work, f"observation {self._session.id}")
 
-    def start_due(self) -> None:
-        """Start the handover that is due, if there is one and none runs."""
+    def start_due(self, renew: bool = False) -> None:
+        """Start the handover that is due, if there is one and none runs.
+
+        With `renew` the figures of an open question about it are brought up to date.
+        """
         policy, _, _ = self._settings()
         if self._compacting or self._compactor.drafting or self._broke:
             return
+        transcript = self._session.transcript
         _, now = self.measure()
-        due = planner.handover_due(self._session.transcript, policy, now, self._clock())
-        if due is not None:
-            self.compact(Trigger.THRESHOLD, due.cut, threshold=policy.handover_at)
+        if self._approvals is not None and (
+            now.pressure == "none" or planner.handover_now(transcript, policy, now) is None
+        ):
+            self._approvals.withdraw("handover")
+        due = planner.handover_due(transcript, policy, now, self._clock())
+        held = transcript.handover
+        if due is not None and not self._blocks("handover", held[0] if held else 0, now.used, renew):
+            self._hand_over(due.cut)
 
-    def compact(self, trigger: Trigger, cut: Cut, focus: str = "", threshold: float = 0.0) -> None:
-        """Start a handover beside whatever runs, one at a time; at which share of the window, if at one."""
+    def _hand_over(self, cut: Cut, ask_model: bool = True) -> None:
+        """Start a handover that is due."""
+        policy, _, _ = self._settings()
+        run, approve = self._compactor.run, partial(self._check, "handover")
+        self._compact(lambda: run(Trigger.THRESHOLD, cut, "", ask_model, policy.handover_at, approve))
+
+    def compact(self, trigger: Trigger, cut: Cut, focus: str = "") -> None:
+        """Start a handover beside whatever runs; one at a time."""
+        self._compact(lambda: self._compactor.run(trigger, cut, focus))
+
+    def _compact(self, work: Callable[[], Awaitable[bool]]) -> None:
         if not self._compacting:
-            work = self._told(lambda: self._compactor.run(trigger, cut, focus, threshold=threshold))
-            self._compaction = self._scope.start(work, f"compaction {self._session.id}")
+            self._compaction = self._scope.start(self._told(work), f"compaction {self._session.id}")
+
+    def answer_spend_ask(self, work: BackgroundWork, answer: SpendAnswer) -> None:
+        """Take the user's answer to the question about some work; nothing if it is not open any more.
+
+        Refused, the window stays as it is until it is full; then room is made without a model.
+        """
+        if self._approvals is None or not self._approvals.answer(work, answer == "allow"):
+            return
+        if answer == "refuse":
+            return
+        if work == "observations":
+            stretch = self._observer.possible() if self._observing_by_hand else self._observer.due()
+            if stretch is not None:
+                self._observe(stretch, self._observing_by_hand)
+            return
+        policy, _, _ = self._settings()
+        possible = planner.handover_now(self._session.transcript, policy, self.measure()[1])
+        if possible is not None:
+            self._hand_over(possible.cut, ask_model=answer == "allow")
+
+    def _blocks(self, work: BackgroundWork, about: Hashable, size: int, renew: bool) -> bool:
+        return self._approvals is not None and self._approvals.blocks(work, about, size, renew)
+
+    def _check(self, work: BackgroundWork, estimate: Estimate) -> None:
+        """Raise SpendUnapproved while some work may not begin."""
+        if self._approvals is not None:
+            self._approvals.check(work, estimate)
 
     @property
     def _broke(self) -> bool:

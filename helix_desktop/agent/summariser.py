@@ -17,7 +17,8 @@ from helix_desktop.context.budget import ratio_of
 from helix_desktop.context.errors import CompactionRefused, ModelError, ModelNonsense, ModelOverflow
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived, Usage
-from helix_desktop.context.spending import Spending, price_of
+from helix_desktop.context.planner import SUMMARY_TOKENS
+from helix_desktop.context.spending import Estimate, Spending, estimate_of, price_of
 from helix_desktop.context.summary import Brief, cut_down, merged, parts, whole
 
 NO_MODEL = "no model (ledger and extracts)"
@@ -55,17 +56,30 @@ class Summariser:
         self._session, self._counter, self._settings = session, counter, settings
         self.took = Spending()  # what the newest asking took, also if nothing came of it
 
-    async def ask(self, brief: Brief, read: Callable[[str], T], progress: Progress) -> Written[T]:
+    async def ask(
+        self,
+        brief: Brief,
+        read: Callable[[str], T],
+        progress: Progress,
+        planned: Callable[[Estimate], None] = lambda _: None,
+    ) -> Written[T]:
         """The text of a brief, read: by the first model that has room for it, in parts, or cut down.
 
-        `read` raises CompactionRefused for a text that is no use. Cancelling ends the call under way.
+        `read` raises CompactionRefused for a text that is no use; `planned` hears what it will take before
+        the first call, and may raise. Cancelling ends the call under way.
         """
         _, _, roles = self._settings()
         asking = _Asking(self._session, self._counter, read, progress)
         try:
-            return await asking.of(brief, roles.summarising)
+            return await asking.of(brief, roles.summarising, planned)
         finally:
             self.took = asking.spent
+
+    async def estimate(self, brief: Brief) -> Estimate:
+        """Return what asking for the text of a brief will take."""
+        _, _, roles = self._settings()
+        asking = _Asking(self._session, self._counter, str, lambda _: None)
+        return await asking.estimate(brief, roles.summarising)
 
 
 class _Asking(Generic[T]):
@@ -79,10 +93,13 @@ class _Asking(Generic[T]):
         self._problems: list[str] = []
         self._rooms: dict[str, int] = {}
 
-    async def of(self, brief: Brief, chain: tuple[Model, ...]) -> Written[T]:
+    async def of(
+        self, brief: Brief, chain: tuple[Model, ...], planned: Callable[[Estimate], None]
+    ) -> Written[T]:
         """Each model with the whole record; then those that it was too large for, in parts and cut down."""
         request = await asyncio.to_thread(whole, brief)
         tokens = await self._tokens(request)
+        planned(await self._estimate(brief, request, tokens, chain))
         small: list[Model] = []
         for model in chain:
             self._rooms[model.info.label] = self._room(model)
@@ -90,7 +107,7 @@ class _Asking(Generic[T]):
             if value is not None:
                 how = f"{model.info.label} was asked" if self._problems else ""
                 return self._written(value, model, how)
-        density = sum(len(message.text) for message in request.messages) / max(1, tokens)
+        density = _size(request) / max(1, tokens)
         small.sort(key=lambda model: self._rooms[model.info.label], reverse=True)
         for model in small:
             value = await self._in_parts(model, brief, density)
@@ -103,6 +120,29 @@ class _Asking(Generic[T]):
         why = _told("no model could", self._problems)
         spent = self.spent
         return Written(None, calls=self._calls, spent=spent.tokens, fallback=why, cost=spent.cost)
+
+    async def estimate(self, brief: Brief, chain: tuple[Model, ...]) -> Estimate:
+        """What the first model that has room will take, or else the largest, in parts."""
+        request = await asyncio.to_thread(whole, brief)
+        return await self._estimate(brief, request, await self._tokens(request), chain)
+
+    async def _estimate(
+        self, brief: Brief, request: Request, tokens: int, chain: tuple[Model, ...]
+    ) -> Estimate:
+        able = next((model for model in chain if tokens <= self._room(model)), None)
+        model, read, calls = able or max(chain, key=self._room), tokens, 1
+        if able is None:
+            density = _size(request) / max(1, tokens)
+            room = self._room(model)
+            divided = await asyncio.to_thread(parts, brief, int(room * density * _MARGIN))
+            read = min(read, room)
+            if len(divided) > 1:
+                sizes = await asyncio.to_thread(lambda: [_size(whole(part)) for part in divided])
+                read, calls = int(sum(sizes) / density), len(divided)
+            if len(divided) > 1 and brief.merging:
+                read, calls = read + calls * SUMMARY_TOKENS + int(brief.fixed / density), calls + 1
+        ratio = ratio_of(self._session.transcript, model.info.label)
+        return estimate_of(model.info, round(read * ratio), calls * SUMMARY_TOKENS, calls)
 
     def _written(self, value: T, model: Model, how: str) -> Written[T]:
         fallback = _told(how, self._problems) if how else ""
@@ -232,6 +272,10 @@ class _Asking(Generic[T]):
             (written,) = await self._counter.count([said])
             usage = Usage(tokens, written)
         return Spending(usage.input + usage.output, price_of(model.info, usage))
+
+
+def _size(request: Request) -> int:
+    return sum(len(message.text) for message in request.messages)
 
 
 def _told(how: str, problems: list[str]) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.context.event import Recorded
 from helix_desktop.context.message import Ended, ToolCall
+from helix_desktop.context.spending import Estimate, SpendAsk
 from helix_desktop.context.tool import ApprovalAsk
 
 Phase = Literal["idle", "read", "summarise", "check", "write"]
@@ -62,10 +63,14 @@ class TurnChanged(msgspec.Struct, frozen=True):
 
 
 class CompactionMoved(msgspec.Struct, frozen=True):
-    """A handover entered a phase; `text` is what the summary says so far."""
+    """A handover entered a phase; `text` is what the summary says so far.
+
+    `estimate` is what it will take, once that is known and a model is asked.
+    """
 
     phase: Phase
     text: str = ""
+    estimate: Estimate | None = None
 
 
 class IntakeMoved(msgspec.Struct, frozen=True):
@@ -89,10 +94,24 @@ class IntakeMoved(msgspec.Struct, frozen=True):
 
 
 class ObservationMoved(msgspec.Struct, frozen=True):
-    """Observations, or a reflection, entered a phase; `text` is what they say so far."""
+    """Observations, or a reflection, entered a phase; `text` and `estimate` are as of handovers."""
 
     phase: Phase
     text: str = ""
+    estimate: Estimate | None = None
+
+
+class SpendAsksChanged(msgspec.Struct, frozen=True):
+    """These questions about what background work may read are open now."""
+
+    asks: tuple[SpendAsk, ...]
+
+
+class SpendDecided(msgspec.Struct, frozen=True):
+    """With nobody there to ask, the budget decided whether background work begins."""
+
+    ask: SpendAsk
+    allowed: bool
 
 
 class SubagentMoved(msgspec.Struct, frozen=True):
@@ -144,6 +163,8 @@ Update = (
     | TurnChanged
     | CompactionMoved
     | ObservationMoved
+    | SpendAsksChanged
+    | SpendDecided
     | IntakeMoved
     | SubagentMoved
     | RequestChanged

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, Trouble, Update
+from helix_desktop.agent.update import ArrivalVoided, Arriving, Happened, SpendDecided, Trouble, Update
 from helix_desktop.context.content import Entry
 from helix_desktop.context.damage import LostContent
 from helix_desktop.context.digest import size_text
@@ -88,6 +88,8 @@ class Voice:
             err(f"helix-desktop: {update.what} {update.why} {update.fix}".rstrip())
         if isinstance(update, ArrivalVoided):
             err(f"Retrying in {update.wait_s:.0f} s (attempt {update.attempt}): {update.reason}")
+        if isinstance(update, SpendDecided):
+            err(_spend_decision(update))
         if self.gone is not None:
             return
         try:
@@ -116,6 +118,19 @@ class Voice:
         """Say why a turn did not end well, if so."""
         if ended.how != "done":
             err(f"helix-desktop: the turn {ended.how}. {ended.what} {ended.why} {ended.fix}".rstrip())
+
+
+def _spend_decision(decided: SpendDecided) -> str:
+    estimate = decided.ask.estimate
+    work = "the handover" if decided.ask.work == "handover" else "the observations"
+    takes = f"reads about {estimate.tokens:,} tokens with {estimate.model}, {estimate.price}"
+    if decided.allowed:
+        return f"[{work}: {takes}; within the budget]"
+    unless = "the context stays as it is, and room is made without a model when it is full"
+    return (
+        f"[{work} did not begin: it {takes}, and no budget covers that; {unless}. "
+        "Set --budget-tokens or --budget-usd]"
+    )
 
 
 def _tell(event: Event) -> None:

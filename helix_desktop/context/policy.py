@@ -20,7 +20,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
     observations off where it is allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US
-    dollars; 0: as much as it takes.
+    dollars; 0: as much as it takes. Background work that would read more than `ask_above` tokens, or half the
+    window, asks first; 0: it never asks.
     """
 
     profile: str = "balanced"
@@ -59,6 +60,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     panic_to: float = 0.70
     budget_tokens: int = 0
     budget_cost: float = 0.0
+    ask_above: int = 100_000
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot work together."""
@@ -74,6 +76,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("observe_at must not be above observe_place_at")
         if not self.panic_to < self.panic_at >= self.handover_at:
             raise ValueError("panic_at must lie above panic_to, and not below handover_at")
+
+    def unasked(self, window: int) -> int:
+        """Return the tokens that background work may read unasked in a window of so many; 0: any number."""
+        return min(self.ask_above, window // 2)
 
     def scaled(self, window: int) -> Policy:
         """The numbers for a window of so many tokens: below 128,000, batches and protection shrink too."""
@@ -120,6 +126,7 @@ _COUNTS = (
     "ledger_tokens",
     "budget_tokens",
     "budget_cost",
+    "ask_above",
 )
 _SCALED = ("protect_tokens", "sweep_min", "sweep_max", "sweep_fixed", "fold_least")
 

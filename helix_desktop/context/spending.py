@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from helix_desktop.context.event import AssistantSpoke, Event, ToolAnswered
@@ -47,6 +49,42 @@ class Budget(msgspec.Struct, frozen=True):
         parts = [f"{spent.tokens:,} of {self.tokens:,} tokens"] if self.tokens else []
         parts += [f"{dollars(spent.cost)} of {dollars(self.cost)}"] if self.cost else []
         return ", ".join(parts)
+
+
+BackgroundWork = Literal["handover", "observations"]
+SpendAnswer = Literal["allow", "no model", "refuse"]
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """What a piece of work will take: tokens that its model calls read, and US dollars with their answers.
+
+    `cost` is None where the prices of the `model` (a label) are not known. The demo model costs nothing.
+    """
+
+    tokens: int
+    cost: float | None = None
+    calls: int = 1
+    model: str = ""
+    demo: bool = False
+
+    @property
+    def price(self) -> str:
+        """The money, for users: "≈ $0.42"."""
+        return "price unknown" if self.cost is None else f"≈ {dollars(self.cost)}"
+
+
+class SpendAsk(msgspec.Struct, frozen=True):
+    """Background work that waits for the user's yes, because it would read more than `limit` tokens."""
+
+    work: BackgroundWork
+    estimate: Estimate
+    limit: int
+
+
+def estimate_of(info: ModelInfo, read: int, written: int, calls: int = 1) -> Estimate:
+    """Return what `calls` calls of a model take that read and write so many tokens in all."""
+    cost = price_of(info, Usage(read, written)) if info.price_in or info.demo else None
+    return Estimate(read, cost, calls, info.label, info.demo)
 
 
 def dollars(amount: float) -> str:

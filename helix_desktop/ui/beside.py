@@ -13,6 +13,7 @@ from helix_desktop.agent.update import (
 )
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.frame.rows import JobRow
+from helix_desktop.ui.spending.rows import estimate_text
 from helix_desktop.ui.timeline.rows import Phase, RunningCard
 
 _PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
@@ -57,7 +58,7 @@ class Beside:
         for moved, what in ((self._handover, "Handover"), (self._observing, "Observing")):
             phase = _PHASES.get(moved.phase)
             if phase is not None:
-                return RunningCard(phase, moved.text, what)
+                return RunningCard(phase, moved.text, what, _takes(moved))
         return None
 
     @property
@@ -65,9 +66,9 @@ class Beside:
         """A line for each that runs."""
         jobs = []
         if self._handover.phase in _PHASES:
-            jobs.append(JobRow("compaction", f"Handing over · {_PHASES[self._handover.phase]}", None, True))
+            jobs.append(JobRow("compaction", _job_text("Handing over", self._handover), None, True))
         if self._observing.phase in _PHASES:
-            jobs.append(JobRow("observation", f"Observing · {_PHASES[self._observing.phase]}", None, True))
+            jobs.append(JobRow("observation", _job_text("Observing", self._observing), None, True))
         jobs += self._at_work()
         if self._intake.text:
             jobs.append(JobRow("intake", self._intake.text, None, False))
@@ -80,6 +81,15 @@ class Beside:
         doing = Counter[str](moved.phase for moved in self._subagents.values())
         parts = [f"{doing[phase]} {words}" for phase, words in _SEVERAL.items() if phase in doing]
         return [JobRow("subagents", f"{len(self._subagents)} subagents · {' · '.join(parts)}", None, False)]
+
+
+def _job_text(doing: str, moved: CompactionMoved | ObservationMoved) -> str:
+    parts = (doing, _PHASES[moved.phase], _takes(moved))
+    return " · ".join(part for part in parts if part)
+
+
+def _takes(moved: CompactionMoved | ObservationMoved) -> str:
+    return estimate_text(moved.estimate) if moved.estimate is not None else ""
 
 
 def _doing(moved: SubagentMoved) -> str:

@@ -31,6 +31,7 @@ from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.quitting import QuitPresenter
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
+from helix_desktop.ui.spending.approval import SpendBanners
 from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
 from helix_desktop.ui.tray import Tray
@@ -53,6 +54,7 @@ class Shell(QObject):
         self._window, self._intents, self._desk = window, intents, desk
         self.work = Work(window, screens, intents)
         self.work.composing.folder_of = lambda identity: Path(desk.registry.get(identity).path)
+        SpendBanners(window, self.work)
         self.rewriting = Rewriting(window, screens, self.work, intents)
         self.history = History(window, screens, self.work, self.rewriting, intents)
         cards = ToolCards(self.work, self.history, intents)

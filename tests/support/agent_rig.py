@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.ports import Approver, Store
 from helix_desktop.agent.room import Room
@@ -32,6 +34,11 @@ PROMPTS = {
     "handover": "Write a handover.",
     "subagent": "Only your last words count.",
 }
+
+
+def unasked(policy: Policy) -> Policy:
+    """The policy without questions about what background work may read."""
+    return msgspec.structs.replace(policy, ask_above=0)
 
 
 class SteppedClock:
@@ -165,6 +172,8 @@ class Rig(Talking):
     """A room with one conversation, and everything it told."""
 
     delegate: ToolSpec | None = None
+    asks_spending = False
+    """Whether background work that reads much asks first; windows as small as these would ask each time."""
 
     def __init__(
         self,
@@ -188,7 +197,7 @@ class Rig(Talking):
             trusted=lambda: self.trusted,
         )
         parts.delegate = self.delegate
-        room = Room("w", parts, policy, self.model)
+        room = Room("w", parts, policy if self.asks_spending else unasked(policy), self.model)
         room.listen(lambda _, update: self.updates.append(update))
         return room
 

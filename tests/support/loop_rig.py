@@ -36,7 +36,7 @@ from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.token_counter import TokenCounter
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.tools.toolbox import Toolbox
-from tests.support.agent_rig import Rules
+from tests.support.agent_rig import Rules, unasked
 from tests.support.chat_server import ChatServer, Received, Reply, Script
 from tests.support.talking import Talking
 
@@ -173,7 +173,7 @@ async def loop_rig(
     http = Http()
     async with ChatServer(listened) as server:
         store = await LevelStore.open(folder / "store", WORKSPACE)
-        rig = LoopRig(server, _room(root, store, policy or PROFILES["balanced"]), store, root)
+        rig = LoopRig(server, _room(root, store, unasked(policy or PROFILES["balanced"])), store, root)
         heard.append(rig)
         rig.room.listen(lambda _, update: rig.updates.append(update))
         await rig.room.use(over_http(rig, server.base_url, http, key))

@@ -17,7 +17,7 @@ from helix_desktop.context.message import Request, ToolCall, ToolSpec
 from helix_desktop.context.policy import PROFILES, Policy
 from helix_desktop.context.tool import Progress, ToolResult, unheard
 from helix_desktop.tools.box import describe
-from tests.support.agent_rig import GatedStore, Rig, ToldTools
+from tests.support.agent_rig import GatedStore, Rig, ToldTools, unasked
 from tests.support.linter import lint
 from tests.support.scripted_model import Play, Script, ScriptedModel, called, in_turn, said
 
@@ -42,7 +42,9 @@ class Delegating(ToldTools):
         assert self.talk is not None
         given: dict[str, Any] = json.loads(call.arguments)
         title = str(given.get("title", ""))
-        result = await self.talk.subagents.run(given["task"], self.policy, self.model, title, call.id)
+        result = await self.talk.subagents.run(
+            given["task"], self.policy and unasked(self.policy), self.model, title, call.id
+        )
         return result.output
 
 

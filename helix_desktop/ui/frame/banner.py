@@ -49,6 +49,7 @@ class _BannerCard(QFrame):
         buttons = row(gap=6)
         for action in banner.actions:
             button = PushButton(action.text)
+            button.setObjectName(f"{banner.id}:{action.id}")
             button.clicked.connect(lambda _=False, chosen=action.id: self.acted.emit(banner.id, chosen))
             buttons.addWidget(button)
         buttons.addStretch(1)

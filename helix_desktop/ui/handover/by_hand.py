@@ -14,6 +14,7 @@ from helix_desktop.ui.dialogs import finished
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import draft_row, reaches
 from helix_desktop.ui.intents import Intents
+from helix_desktop.ui.spending.rows import estimate_text
 from helix_desktop.ui.theme import Theme
 from helix_desktop.ui.timeline.rows import PHASES
 from helix_desktop.ui.widgets import retint
@@ -42,6 +43,8 @@ class HandoverByHand:
         if not cuts:
             await self._conversation.draft_handover()  # says at once why there is nothing
         self.dialog.show_reaches(list(reaches(cuts, self._conversation.session.transcript)))
+        self.dialog.reach.currentIndexChanged.connect(lambda _: self._price())
+        self._price()
         leave = self._conversation.session.listen(self._update)
         try:
             await finished(self.dialog)
@@ -49,6 +52,20 @@ class HandoverByHand:
             self._open = False
             leave()
             self._stop()
+
+    def _price(self) -> None:
+        """Show what a draft up to the chosen end will take."""
+        upto = self.dialog.reach.currentData() or 0
+        self.dialog.show_price("Counting tokens…")
+        self._intents.start(self._priced(upto), "estimate handover")
+
+    async def _priced(self, upto: int) -> None:
+        try:
+            text = estimate_text(await self._conversation.estimate_handover(upto=upto))
+        except HelixError as error:
+            text = error.what
+        if self._open and upto == (self.dialog.reach.currentData() or 0):
+            self.dialog.show_price(text)
 
     def _update(self, update: Update) -> None:
         if isinstance(update, CompactionMoved) and self._writing is not None:

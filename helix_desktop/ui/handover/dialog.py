@@ -38,7 +38,7 @@ _LEAD = (
     "A summary in six sections takes the place of older messages. Nothing is lost: it can be undone at any "
     "time, and everything that it covers can be recalled."
 )
-_CHOICE = 96  # pixels; the pages below may not squeeze it
+_CHOICE = 124  # pixels; the pages below may not squeeze it
 _HINT = "Nothing is recorded until you hand over. Write a draft, read it, and change what you like."
 _UNSAVED = "What you changed is not recorded. Press Esc again to drop it."
 
@@ -61,6 +61,8 @@ class HandoverDialog(QDialog):
         self._warned = False
         self.reach, self.focus = Combo(), QLineEdit()
         self.focus.setPlaceholderText("What must not be missing, for example the open questions (optional)")
+        self.price = label("", "muted", wrap=True)
+        self.price.setObjectName("handover-price")
         self.steps, self.said = Steps(), QPlainTextEdit()
         self.said.setReadOnly(True)
         self.said.setAccessibleName("What the model has written so far")
@@ -101,6 +103,10 @@ class HandoverDialog(QDialog):
         for one in reaches:
             self.reach.addItem(one.text, one.upto)
         self.reach.setEnabled(len(reaches) > 1)
+
+    def show_price(self, text: str) -> None:
+        """Say what writing a draft takes, in tokens and money."""
+        self.price.setText(text)
 
     def show_writing(self, phase: Phase, text: str = "") -> None:
         """Show how far the writing is, and what has arrived."""
@@ -178,7 +184,11 @@ class HandoverDialog(QDialog):
 
     def _lay_out(self) -> None:
         choice = card(
-            column(Field("Covers", self.reach), Field("Focus", self.focus), margins=(16, 12, 16, 13), gap=9)
+            column(
+                *(Field("Covers", self.reach), Field("Focus", self.focus), Field("Takes", self.price)),
+                margins=(16, 12, 16, 13),
+                gap=9,
+            )
         )
         choice.setMinimumHeight(_CHOICE)
         buttons = row(None, self.leave, self.write, self.commit, gap=8)

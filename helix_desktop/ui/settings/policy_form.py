@@ -182,4 +182,7 @@ def _budget(policy: Policy) -> PolicyGroup:
         field("budget_tokens", "Tokens, in and out", _TOKENS, "0: as many as it takes.", most=10**12),
         field("budget_cost", "US dollars", "$",
               "0: as much as it takes. Counted where a model's prices are known.", most=10**6),
+        field("ask_above", "Background work asks above", _TOKENS,
+              "Compacting and observing that would read more than this, or than half the context, ask first. "
+              "0: they never ask."),
     ))  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helix_desktop.context.spending import NEAR, Budget, Spending, dollars
+from helix_desktop.context.spending import NEAR, Budget, Estimate, Spending, dollars
 from helix_desktop.ui.figures import tokens_text
 
 _NOTHING, _ANY = Spending(), Budget()
@@ -46,6 +46,24 @@ class SpendingState:
         parts = [f"{tokens_text(self.budget.tokens)} tokens"] if self.budget.tokens else []
         parts += [dollars(self.budget.cost)] if self.budget.cost else []
         return f"{self.share * 100:.0f} % of {' or '.join(parts)}"
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """What work will take, on one line: "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"."""
+    parts = [f"Reads ≈ {tokens_text(estimate.tokens)} tokens"]
+    if not estimate.demo:
+        parts.append(estimate.price)
+    if estimate.calls > 1:
+        parts.append(f"{estimate.calls} calls")
+    return " · ".join(parts)
+
+
+def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
+    """What work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
+    if not tokens:
+        return ""
+    price = "" if demo else f" · {dollars(cost) if cost else 'price unknown'}"
+    return f"{tokens_text(tokens)} tokens{price}"
 
 
 def read_tokens(text: str) -> int:

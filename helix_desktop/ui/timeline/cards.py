@@ -10,6 +10,7 @@ from helix_desktop.ui.elements import Card, Line, Words
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.rewrite_text import placement_text, sweep_reason_text
+from helix_desktop.ui.spending.rows import cost_text
 from helix_desktop.ui.timeline.flow import FlowBox
 from helix_desktop.ui.timeline.rows import (
     FailureCard,
@@ -62,6 +63,17 @@ def model_pill(model: str, calls: int, fallback: str, prompt: str) -> Pill:
     said = [fallback, f"Instructions: {prompt}" if prompt else ""]
     pill.setToolTip("\n".join(part for part in said if part))
     return pill
+
+
+def cost_pills(spent: int, cost: float, demo: bool) -> list[Pill]:
+    """What all its model calls took, in tokens and money; none where no model was asked."""
+    text = cost_text(spent, cost, demo)
+    if not text:
+        return []
+    pill = Pill(text)
+    pill.setToolTip("Tokens read and written by the model, and what they cost")
+    pill.setAccessibleName(f"Took {text}")
+    return [pill]
 
 
 def index_pill(digest: str, entries: int, wishes: Wishes) -> Pill:
@@ -156,7 +168,12 @@ class FailureView(Card):
             why = Words(card.why, 12, "muted")
             why.setContentsMargins(24, 0, 0, 0)
             self.body.addWidget(why)
-        self.setAccessibleName(f"{card.what} {card.why}")
+        took = cost_text(card.spent, card.cost)
+        if took:
+            line = Line(f"Took {took}", 12, role="muted")
+            line.setContentsMargins(24, 0, 0, 0)
+            self.body.addWidget(line)
+        self.setAccessibleName(" ".join(part for part in (card.what, card.why, took) if part))
 
 
 class PlacedView(Card):

@@ -110,7 +110,7 @@ class _Cards:
             case Redone(target=target) if target in self._cards:
                 return MarkCard(seq, at, "redo", target, self._name_of(target))
             case HandoverFailed() | ObservationsFailed() as tried:
-                return FailureCard(seq, at, tried.what, tried.why)
+                return FailureCard(seq, at, tried.what, tried.why, tried.spent, tried.cost)
         return None
 
     def _person(self, recorded: Recorded) -> PersonCard | None:
@@ -176,6 +176,8 @@ class _Cards:
             duration_ms=made.duration_ms,
             calls=made.calls,
             prompt=made.prompt,
+            spent=made.spent,
+            cost=made.cost,
             placed=placed,
             undone=bool(placed) and self._undone(placed),
         )
@@ -211,6 +213,8 @@ def _handover(recorded: Recorded, made: HandoverMade, number: int, undone: bool)
         prompt=made.prompt,
         edited=made.edited,
         threshold=made.threshold,
+        spent=made.spent,
+        cost=made.cost,
     )
 
 

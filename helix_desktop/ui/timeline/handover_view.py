@@ -10,7 +10,15 @@ from helix_desktop.ui.elements import Card, Line, Role
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.rewrite_text import trigger_text
-from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, model_pill, moment, undo_button
+from helix_desktop.ui.timeline.cards import (
+    Wishes,
+    cost_pills,
+    index_pill,
+    inside_pill,
+    model_pill,
+    moment,
+    undo_button,
+)
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.rows import HandoverCard, Section, title_of
@@ -119,6 +127,7 @@ class HandoverView(Card):
             Pill("1 message" if card.messages == 1 else f"{card.messages} messages", glyph="message-square"),
             model_pill(model_text(card), card.calls, card.fallback, card.prompt),
             Pill(trigger_text(card.trigger, card.threshold), glyph="zap"),
+            *cost_pills(card.spent, card.cost, card.demo),
             Pill(duration_text(card.duration_ms), glyph="clock"),
         ]
         if card.edited:

@@ -11,7 +11,15 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from helix_desktop.ui.elements import Card, Line, Role, Words
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.pill import Pill, Tone
-from helix_desktop.ui.timeline.cards import Wishes, index_pill, inside_pill, model_pill, moment, undo_button
+from helix_desktop.ui.timeline.cards import (
+    Wishes,
+    cost_pills,
+    index_pill,
+    inside_pill,
+    model_pill,
+    moment,
+    undo_button,
+)
 from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.handover_view import duration_text
@@ -77,6 +85,7 @@ class ObservationsView(Card):
                 "1 message" if card.messages == 1 else f"{card.messages:,} messages", glyph="message-square"
             ),
             model_pill(model, card.calls, card.fallback, card.prompt),
+            *cost_pills(card.spent, card.cost, card.demo),
             Pill(duration_text(card.duration_ms), glyph="clock"),
         ]
         if card.index:

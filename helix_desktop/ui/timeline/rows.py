@@ -73,6 +73,8 @@ class HandoverCard:
     prompt: str = ""  # the version of what they were told
     edited: bool = False  # the person changed its text
     threshold: float = 0.0
+    spent: int = 0  # tokens in and out of all its calls
+    cost: float = 0.0  # US dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ class ObservationsCard:
     duration_ms: int = 0
     calls: int = 1
     prompt: str = ""
+    spent: int = 0
+    cost: float = 0.0
     placed: int = 0
     undone: bool = False
     inside: str = ""
@@ -189,6 +193,8 @@ class FailureCard:
     at_ms: int
     what: str
     why: str = ""
+    spent: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +215,12 @@ Card: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RunningCard:
-    """A compaction under way: its phase, and what the model has written so far."""
+    """A compaction under way: its phase, what the model has written so far, and what it takes, in words."""
 
     phase: Phase
     text: str = ""
     what: str = "Handover"
+    takes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,7 @@ class RunningView(Card):
     def __init__(self, wishes: Wishes) -> None:
         super().__init__((16, 12, 12, 13), 9)
         self._title = Line("", 14, 600)
+        self._takes = Line("", 12, role="muted")
         self.steps = Steps()
         self.text = Words("", 13, "muted")
         cancel = PushButton("Cancel")
@@ -106,6 +107,7 @@ class RunningView(Card):
         below.setContentsMargins(0, 0, 4, 0)
         below.setSpacing(9)
         below.addWidget(self.steps)
+        below.addWidget(self._takes)
         below.addWidget(self.text)
         self.body.addLayout(head)
         self.body.addLayout(below)
@@ -113,7 +115,10 @@ class RunningView(Card):
     def show_card(self, card: RunningCard) -> None:
         """Show how far it is."""
         self._title.set_text(f"{card.what} under way")
-        self.setAccessibleName(f"{card.what} under way, {card.phase}")
+        self._takes.set_text(card.takes)
+        self._takes.setVisible(bool(card.takes))
+        said = (f"{card.what} under way", card.phase, card.takes)
+        self.setAccessibleName(", ".join(part for part in said if part))
         self.steps.set_phase(card.phase)
         tail = card.text[-_TAIL:]
         if len(card.text) > _TAIL:

@@ -70,13 +70,13 @@ class Bench:
         self.roles = Roles(main, summary=summary, long=others[0] if others else None)
         frame = Frame(main.info, "")
         self.told: list[str] = []
-        self._summariser = Summariser(
+        self.summariser = Summariser(
             session, WordCounter(), lambda: (PROFILES["balanced"], frame, self.roles)
         )
 
     async def ask(self, asked: Brief) -> Written[str]:
         """Ask, and look at every request that was made."""
-        written = await self._summariser.ask(asked, read, self.told.append)
+        written = await self.summariser.ask(asked, read, self.told.append)
         for one in self.roles.summarising:
             assert isinstance(one, ScriptedModel)
             for request in one.summary_requests:
@@ -162,6 +162,19 @@ async def test_what_it_costs() -> None:
     written = await Bench(model("main", 1_000, reporting)).ask(brief(20))
     assert written.calls > 3
     assert written.spent == written.calls * 1_007
+
+
+@pytest.mark.parametrize(("window", "entries"), [(8_000, 3), (1_000, 20)])
+async def test_an_estimate_covers_every_call(window: int, entries: int) -> None:
+    """Also those of parts and of their merging, within a fifth of what is then read."""
+    main = model("main", window)
+    bench = Bench(main)
+    estimate = await bench.summariser.estimate(brief(entries))
+    written = await bench.ask(brief(entries))
+    texts = [message.text for request in main.summary_requests for message in request.messages]
+    read = sum(await WordCounter().count(texts)) + FRAMING * len(texts)
+    assert estimate.calls == written.calls
+    assert estimate.tokens >= read * 0.8
 
 
 async def test_parts_can_be_joined() -> None:

@@ -9,6 +9,7 @@ from helix_desktop.agent.update import (
     SubagentMoved,
     TurnChanged,
 )
+from helix_desktop.context.spending import Estimate
 from helix_desktop.ui.beside import Beside
 
 
@@ -33,6 +34,18 @@ def test_each_has_its_line_until_it_is_over() -> None:
     beside.take(ObservationMoved("idle"))
     assert beside.jobs == []
     assert beside.card is None
+
+
+def test_what_it_takes_is_shown_in_tokens_and_money() -> None:
+    """On the running job and on its card in the timeline."""
+    beside = Beside()
+    beside.take(CompactionMoved("summarise", "", Estimate(312_000, 0.94, 3)))
+    (job,) = beside.jobs
+    assert job.text == "Handing over · Summarise · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
+    assert beside.card is not None
+    assert beside.card.takes == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
+    beside.take(CompactionMoved("summarise", "", Estimate(1_000)))
+    assert beside.jobs[0].text.endswith("Reads ≈ 1k tokens · price unknown")
 
 
 def test_what_is_none_of_these_is_left_alone() -> None:

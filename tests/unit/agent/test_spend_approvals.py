@@ -1,0 +1,186 @@
+"""Background work that would read much asks first; it waits, and a full window is still kept valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.approval import AlwaysAnswers
+from helix_desktop.agent.summariser import NO_MODEL
+from helix_desktop.agent.update import CompactionMoved, SpendAsksChanged, SpendDecided
+from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, ObservationsMade
+from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.rewrite_kind import Trigger
+from helix_desktop.context.spending import Budget
+from tests.support.agent_rig import Rig
+from tests.support.observing_rig import AT_ONCE, working
+from tests.support.scripted_model import ScriptedModel, thinking_aloud
+
+PRICED = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
+UNPRICED = ModelInfo("test", "unpriced", 8_000, 400)
+# Outputs stay in the window, so that it is the handover that must make room.
+NO_SWEEP = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=1_000,
+    protect_tokens=10**6,
+    preview_above=0.8,
+    observe_at=0.0,
+    ask_above=1_000,
+)
+
+
+class Asking(Rig):
+    """A session whose background work asks."""
+
+    asks_spending = True
+
+
+async def filled(info: ModelInfo = PRICED, steps: int = 6, policy: Policy = NO_SWEEP) -> Asking:
+    """A session of two turns whose window passes 85 % in the second, which has so many steps."""
+    rig = Asking(ScriptedModel(thinking_aloud(6), info), policy)
+    await rig.begin()
+    for left in (steps, 0):
+        assert (await rig.talk.run("Think.")).how == "done"
+        await rig.idle()
+        rig.model.script = thinking_aloud(left)
+    return rig
+
+
+async def observable(ask_above: int) -> Asking:
+    """A session with more unobserved turns than its policy leaves unobserved."""
+    rig = Asking(ScriptedModel(working(), UNPRICED), msgspec.structs.replace(AT_ONCE, ask_above=ask_above))
+    await rig.begin()
+    for _ in range(5):
+        await rig.talk.run("Think. Never touch main.")
+        await rig.idle()
+    return rig
+
+
+async def test_a_large_handover_waits_for_a_yes() -> None:
+    """Nothing is sent to write it; the question names tokens, money and the model; a yes begins it."""
+    rig = await filled()
+    (ask,) = rig.talk.spend_asks
+    assert rig.model.summary_requests == []
+    assert (ask.work, ask.limit, ask.estimate.model) == ("handover", 1_000, "test/priced")
+    assert ask.estimate.tokens > 1_000
+    assert ask.estimate.cost == pytest.approx((ask.estimate.tokens * 2 + 1_200 * 10) / 1_000_000)
+    rig.talk.answer_spend_ask("handover", "allow")
+    assert rig.talk.spend_asks == ()
+    await rig.idle()
+    assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
+    shown = {one.estimate for one in rig.told(CompactionMoved) if one.phase == "summarise"}
+    assert shown == {ask.estimate}
+    await rig.sound()
+
+
+async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid() -> None:
+    """The turn goes on; at 95 % room is made without a model, and the question goes with its cause."""
+    rig = await filled(steps=14)
+    assert rig.model.summary_requests == []
+    (made,) = rig.events(HandoverMade)
+    assert (made.model, made.trigger) == (NO_MODEL, Trigger.OVERFLOW)
+    assert rig.told(SpendAsksChanged)[0].asks
+    assert rig.talk.measure()[1].fits
+    await rig.sound()
+
+
+async def test_a_refusal_leaves_the_context_as_it_is_and_is_not_asked_about_again() -> None:
+    """Neither by the next turns: only when the history is another one."""
+    rig = await filled()
+    before = rig.talk.measure()[0]
+    rig.talk.answer_spend_ask("handover", "refuse")
+    await rig.idle()
+    assert rig.talk.measure()[0] == before
+    rig.clock.pass_s(10_000)
+    await rig.talk.run("A word.")
+    await rig.idle()
+    assert rig.talk.spend_asks == ()
+    assert rig.model.summary_requests == rig.events(HandoverMade) == rig.events(HandoverFailed) == []
+
+
+async def test_it_can_be_done_without_a_model() -> None:
+    """The window becomes smaller at once, and nothing is sent."""
+    rig = await filled()
+    rig.talk.answer_spend_ask("handover", "no model")
+    await rig.idle()
+    (made,) = rig.events(HandoverMade)
+    assert (made.model, made.spent) == (NO_MODEL, 0)
+    assert rig.model.summary_requests == []
+
+
+async def test_observations_ask_too_and_say_that_a_price_is_not_known() -> None:
+    """As much as is unobserved, also of a history that came from elsewhere; a yes makes them."""
+    rig = await observable(ask_above=500)
+    (ask,) = rig.talk.spend_asks
+    assert (ask.work, ask.limit, ask.estimate.cost) == ("observations", 500, None)
+    assert ask.estimate.price == "price unknown"
+    assert rig.model.observing_requests == []
+    rig.talk.answer_spend_ask("observations", "allow")
+    await rig.idle()
+    assert len(rig.events(ObservationsMade)) == 1
+
+
+async def test_an_imported_history_is_read_by_nobody_unasked() -> None:
+    """Opening it asks nothing of a model, and the first turn there ends with the question."""
+    rig = await observable(ask_above=0)
+    rig.room.policy = msgspec.structs.replace(rig.room.policy, observe_at=0.0, observe_place_at=0.0)
+    known = len(rig.model.observing_requests)
+    for _ in range(4):
+        await rig.talk.run("Think. Never touch main.")
+    await rig.talk.close()
+    room = rig.new_room(rig.store, msgspec.structs.replace(AT_ONCE, ask_above=500))
+    talk = await room.open(rig.talk.session.id)
+    assert not talk.spend_asks
+    await talk.run("Go on.")
+    await talk.settle()
+    assert len(rig.model.observing_requests) == known
+    assert [one.work for one in talk.spend_asks] == ["observations"]
+    await talk.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        (lambda policy: msgspec.structs.replace(policy, ask_above=0), False),
+        (lambda policy: msgspec.structs.replace(policy, ask_above=1), True),
+    ],
+)
+async def test_the_policy_says_from_where_it_asks(change: Callable[[Policy], Policy], asked: bool) -> None:
+    """0 turns the questions off."""
+    rig = await filled(policy=change(NO_SWEEP))
+    assert bool(rig.talk.spend_asks) is asked
+    assert bool(rig.model.summary_requests) is not asked
+
+
+async def test_the_demo_model_never_asks() -> None:
+    """It sends nothing anywhere."""
+    rig = await filled(msgspec.structs.replace(PRICED, demo=True))
+    assert rig.talk.spend_asks == ()
+    assert rig.model.summary_requests
+
+
+@pytest.mark.parametrize(
+    ("info", "budget", "allowed"),
+    [
+        (PRICED, Budget(), False),
+        (PRICED, Budget(tokens=10**6), True),
+        (PRICED, Budget(cost=5.0), True),
+        (UNPRICED, Budget(cost=5.0), False),
+        (UNPRICED, Budget(tokens=10**6), True),
+    ],
+)
+async def test_with_nobody_there_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
+    """What no budget covers does not begin, and what was decided is said once."""
+    rig = Asking(ScriptedModel(thinking_aloud(12), info), NO_SWEEP, approver=AlwaysAnswers("deny"))
+    await rig.begin()
+    if budget != Budget():
+        await rig.talk.purse.allow(budget)
+    await rig.talk.run("Think.")
+    await rig.idle()
+    (decided,) = rig.told(SpendDecided)
+    assert decided.allowed is allowed
+    assert rig.talk.spend_asks == ()
+    assert bool(rig.model.summary_requests) is allowed
