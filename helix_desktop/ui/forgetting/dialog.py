@@ -31,7 +31,7 @@ _LEAD = (
 )
 _LIMITS = (
     "A provider that was sent it still has it: change the password or revoke the key there.",
-    "Only the text as it is typed here is found, not its other forms such as Base64.",
+    "Also finds JSON-escaped, URL-encoded and Base64 forms. Base64 split over lines is not found.",
     "Backups and exports that were made elsewhere are not touched.",
 )
 _OPEN = "Agents that run in this workspace are stopped, and open sessions are read anew."
