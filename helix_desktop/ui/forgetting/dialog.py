@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QProgressBar, QWidget
 
+from helix_desktop.context.disguise import LEAST_BYTES
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import (
     IconLabel,
@@ -31,7 +32,8 @@ _LEAD = (
 )
 _LIMITS = (
     "A provider that was sent it still has it: change the password or revoke the key there.",
-    "Also finds JSON-escaped, URL-encoded and Base64 forms. Base64 split over lines is not found.",
+    "Also finds JSON-escaped and URL-encoded forms, and Base64 from "
+    f"{LEAST_BYTES} characters on. Base64 split over lines is not found.",
     "Backups and exports that were made elsewhere are not touched.",
 )
 _OPEN = "Agents that run in this workspace are stopped, and open sessions are read anew."

@@ -1,0 +1,35 @@
+"""The dialog that removes a secret says what is found, and what is not."""
+
+from __future__ import annotations
+
+from base64 import b64encode, encodebytes
+from urllib.parse import quote
+
+import pytest
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.context.disguise import LEAST_BYTES
+from helix_desktop.context.forgetting import Redaction, Wanted
+from helix_desktop.ui.forgetting.dialog import ForgetDialog
+
+LONG = "a secret that is long enough to be broken into lines, as mail does with what it carries"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (f"Base64 from {LEAST_BYTES} characters on", b64encode(LONG.encode())),
+        ("Base64 split over lines is not found", encodebytes(LONG.encode())),
+        ("URL-encoded", quote(LONG).encode()),
+    ],
+)
+def test_it_says_what_is_true(qtbot: QtBot, words: str, found: bytes) -> None:
+    """Each statement, tried."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = ForgetDialog(parent)
+    dialog.show_done(["Done."])
+    said = " ".join(one.text() for one in dialog.findChildren(QLabel))
+    assert words in said
+    assert Redaction(Wanted(LONG), 0).stands_in(found) is ("not found" not in words)
