@@ -17,7 +17,7 @@ from helix_desktop.context import planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
 from helix_desktop.context.cut import Cut
-from helix_desktop.context.digest import digest_of
+from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.edited import markdown, read_edited
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import Event, Recorded
@@ -234,9 +234,8 @@ class Compactor:
         index = text.encode("utf-8", "surrogatepass")
         (index_tokens,) = await self._counter.count([text])
         indexed = msgspec.structs.replace(made, index=digest_of(index), index_entries=entries)
-        first_line = text.splitlines()[0][:60]
         content = Content(
-            indexed.index, index, "handover", f"e{made.upto}", first_line, index_tokens, "index"
+            indexed.index, index, "handover", f"e{made.upto}", first_line(text), index_tokens, "index"
         )
         await self._session.record_decided(lambda: self._checked(indexed, former), [content])
 

@@ -16,7 +16,7 @@ from helix_desktop.agent.update import ObservationMoved, Phase
 from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context import distil, observation, planner
 from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
+from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.errors import CompactionRefused
 from helix_desktop.context.event import Event
 from helix_desktop.context.event_summary import Observation, ObservationsFailed, ObservationsMade
@@ -28,8 +28,6 @@ from helix_desktop.context.observation import Stretch
 from helix_desktop.context.record import record_of
 from helix_desktop.context.rewrite_kind import PlacementReason
 from helix_desktop.context.spending import Estimate, Spending
-
-_HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -207,7 +205,7 @@ class Observer:
         rendered = observation.rendered(made, transcript)
         tokens, index_tokens = await self._counter.count([rendered, text])
         made = msgspec.structs.replace(made, tokens=tokens)
-        named, head = f"e{made.after + 1}-e{made.upto}", text.splitlines()[0][:_HEAD_LINE]
+        named, head = f"e{made.after + 1}-e{made.upto}", first_line(text)
         content = Content(made.index, index, "observations", named, head, index_tokens, "index")
         recorded = await self._session.record_decided(lambda: self._checked(made), [content])
         return recorded[0].seq

@@ -10,7 +10,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context import fold, note, observation, panic, planner, sweep
 from helix_desktop.context.budget import Gauge, gauge
 from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
+from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.event import Event, Recorded
 from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.event_summary import ObservationsPlaced
@@ -22,8 +22,6 @@ from helix_desktop.context.policy import Policy
 from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason
 from helix_desktop.context.sweep import LEAST_STEPS, Sweep
 from helix_desktop.context.window import Frame, Projector, Window, project
-
-_HEAD_LINE = 60  # characters of an index entry's first line that the cache browser shows
 
 
 class Upkeep:
@@ -164,7 +162,7 @@ class Upkeep:
         steps = items[-1].step - items[0].step + 1
         made = FoldMade(one.after, one.upto, words, tokens, digest, entries, steps, saved, one.how)
         about = f"e{one.after + 1}-e{one.upto}"
-        content = Content(digest, data, "fold", about, HEAD[:_HEAD_LINE], kind="index")
+        content = Content(digest, data, "fold", about, first_line(HEAD), kind="index")
 
         def decide() -> list[Event]:
             return [made] if transcript.last_rewrite == known else []  # else what was counted is not there

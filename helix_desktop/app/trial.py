@@ -11,6 +11,7 @@ from http import HTTPStatus
 import msgspec
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.context.errors import HelixError, KeyRefused, ModelError
 from helix_desktop.context.message import (
     Answer,
@@ -195,7 +196,7 @@ def _flow(pieces: int, first: float, answer: Answer | None) -> str:
 def _wrong_call(answer: Answer | None) -> str:
     """What is wrong with the answer to the wish for a call; empty when it is the call that was wanted."""
     if answer is None or not answer.calls:
-        said = " ".join(answer.text.split())[:_SHOWN] if answer is not None else ""
+        said = ellipsize(" ".join(answer.text.split()), _SHOWN) if answer is not None else ""
         return f"It answered in words: {said}" if said else "It answered with nothing."
     call = answer.calls[0]
     try:
@@ -203,4 +204,4 @@ def _wrong_call(answer: Answer | None) -> str:
     except ValueError:
         return "Its arguments are no JSON."
     named = call.name == _TOOL.name and isinstance(arguments, dict) and "word" in arguments
-    return "" if named else f"It called {call.name} with {call.arguments[:_SHOWN]}."
+    return "" if named else f"It called {call.name} with {ellipsize(call.arguments, _SHOWN)}."

@@ -7,7 +7,7 @@ import re
 
 HEX_DIGITS = 64
 LEAST_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
-_FIRST_LINE_CAP = 60
+FIRST_LINE_CAP = 60
 _TITLE_CAP = 500
 _SHOWN_CAP = 80
 _TARGET_CAP = 60
@@ -30,7 +30,7 @@ def is_prefix(text: str) -> bool:
     return _PREFIX.fullmatch(text) is not None
 
 
-def first_line(text: str, cap: int = _FIRST_LINE_CAP) -> str:
+def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
     """The first line of `text` that says something, at most `cap` characters."""
     for line in text[:4096].splitlines():
         words = " ".join(line.split())

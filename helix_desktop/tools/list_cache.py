@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from helix_desktop.context.content import ContentKind, Entry, Filter, Order, Page, Sort
-from helix_desktop.context.digest import size_text
+from helix_desktop.context.digest import ellipsize, size_text
 from helix_desktop.context.errors import StoreError, ToolError
 from helix_desktop.context.signs import revealed_name
 from helix_desktop.context.tool import Progress, ToolResult
@@ -85,7 +85,7 @@ def _line(entry: Entry) -> str:
     named = revealed_name(" ".join(part for part in (entry.tool, entry.target) if part)) or entry.kind
     about = named if len(named) <= _NAMED else f"{named[:_NAMED]}…"
     at = datetime.fromtimestamp(entry.created / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-    first = f', "{revealed_name(entry.first_line)[:_QUOTED]}"' if entry.first_line else ""
+    first = f', "{ellipsize(revealed_name(entry.first_line), _QUOTED)}"' if entry.first_line else ""
     return f"{entry.digest} {about}, {size_text(entry.size)}, {entry.tokens:,} tokens, {at} UTC{first}"
 
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.room import Room
 from helix_desktop.agent.update import CallWaiting, Happened, TurnChanged, Update
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.context.event import Recorded, TurnEnded
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.ports import Desk
@@ -77,7 +78,7 @@ class Notifying(QObject):
         self._about = (room.id, session)
         name = self._desk.registry.get(room.id).name
         QApplication.alert(self._window, _ALERT_MS)
-        self._messenger.show(f"{title} · {name}", " ".join(text.split())[:_MOST])
+        self._messenger.show(f"{title} · {name}", ellipsize(" ".join(text.split()), _MOST))
 
     def _in_front(self) -> bool:
         """Whether the window, or a dialog of it, is in front."""

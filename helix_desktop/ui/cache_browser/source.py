@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.agent.room import Room
 from helix_desktop.context.content import ContentKind, Entry, Filter, Hit, Sort, SortColumn
-from helix_desktop.context.digest import LEAST_PREFIX, is_prefix
+from helix_desktop.context.digest import FIRST_LINE_CAP, LEAST_PREFIX, is_prefix
 from helix_desktop.context.errors import DigestUnknown
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.layout import Item
@@ -179,7 +179,7 @@ class RoomSource:
             state="damaged" if entry.digest in self.damaged else state,
             tool="argument" if entry.kind == "argument" else entry.tool,
             target=f"{entry.tool} {entry.target}" if entry.kind == "argument" else entry.target,
-            first_line=entry.first_line,
+            first_line=_first_line(entry),
             size=entry.size,
             tokens=entry.tokens,
             saved=saved,
@@ -199,6 +199,13 @@ class RoomSource:
             return "in its name"
         spot = hit.sighting.best[0]
         return f"{spot.line:,}: {_from_word(spot.excerpt, self._words)}"
+
+
+def _first_line(entry: Entry) -> str:
+    """The first line of a content; those of indexes were stored cut without a sign of it."""
+    line = entry.first_line
+    cut = entry.kind == "index" and len(line) >= FIRST_LINE_CAP and not line.endswith("…")
+    return f"{line}…" if cut else line
 
 
 def _from_word(excerpt: str, words: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from helix_desktop.context.digest import ellipsize
 from helix_desktop.ui.elements import Card, Line, Role
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.pill import Pill
@@ -24,6 +25,7 @@ from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.rows import HandoverCard, Section, title_of
 from helix_desktop.ui.widgets import IconButton, line, retint
 
+_FOCUS = 40  # characters of what a handover paid attention to
 _SUMMARY = 2  # bullets that a folded card shows
 _SUMMARY_FROM = ("Current Issues", "TODO Items", "Completed Work", "Technical Details")
 
@@ -133,7 +135,7 @@ class HandoverView(Card):
         if card.edited:
             pills.append(Pill("edited by you", glyph="pencil"))
         if card.focus:
-            pills.append(Pill(f"focus: {card.focus[:40]}", glyph="search"))
+            pills.append(Pill(f"focus: {ellipsize(card.focus, _FOCUS)}", glyph="search"))
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._wishes))
         if card.inside and not card.undone:
