@@ -182,9 +182,19 @@ class Steward:
 
     def _hand_over(self, cut: Cut, ask_model: bool = True) -> None:
         """Start a handover that is due."""
+        self._compact(lambda: self._run_due(cut, ask_model))
+
+    async def _run_due(self, cut: Cut, ask_model: bool) -> bool:
+        """Make a handover that is due, or ask about it; if its turn ended meanwhile, by what is due then."""
         policy, _, _ = self._settings()
-        run, approve = self._compactor.run, partial(self._check, "handover")
-        self._compact(lambda: run(Trigger.THRESHOLD, cut, "", ask_model, policy.handover_at, approve))
+        transcript, approve = self._session.transcript, partial(self._check, "handover")
+        while True:
+            if await self._compactor.run(Trigger.THRESHOLD, cut, "", ask_model, policy.handover_at, approve):
+                return True
+            now = planner.handover_now(transcript, policy, self.measure()[1])
+            if transcript.turn_open or not self._asks("handover") or now is None or now.cut == cut:
+                return False
+            cut = now.cut
 
     def compact(self, trigger: Trigger, cut: Cut, focus: str = "") -> None:
         """Start a handover beside whatever runs; one at a time."""
@@ -215,6 +225,9 @@ class Steward:
 
     def _blocks(self, work: BackgroundWork, about: Hashable, size: int, renew: bool) -> bool:
         return self._approvals is not None and self._approvals.blocks(work, about, size, renew)
+
+    def _asks(self, work: BackgroundWork) -> bool:
+        return self._approvals is not None and any(one.work == work for one in self._approvals.asks)
 
     def _check(self, work: BackgroundWork, estimate: Estimate) -> None:
         """Raise SpendUnapproved while some work may not begin."""
