@@ -31,7 +31,7 @@ from helix_desktop.ui.ports import Desk
 from helix_desktop.ui.quitting import QuitPresenter
 from helix_desktop.ui.rewriting import Rewriting
 from helix_desktop.ui.roster import Roster
-from helix_desktop.ui.spending.approval import SpendBanners
+from helix_desktop.ui.spend_approval import SpendBanners
 from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
 from helix_desktop.ui.tray import Tray
