@@ -1,0 +1,104 @@
+"""Finding words in a conversation: every hit once, counted, in any direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui import fonts
+from helix_desktop.ui.chat.model import ChatModel
+from helix_desktop.ui.chat.rows import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.theme import LIGHT
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fonts(qapp: object) -> None:
+    fonts.load(resources_dir() / "fonts")
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    shown = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(shown)
+    shown.board.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.close()
+
+
+def _pairs(count: int) -> list[Row]:
+    rows: list[Row] = []
+    for number in range(count):
+        rows.append(UserRow(f"u{number}", f"question {number}"))
+        rows.append(AssistantRow(f"a{number}", f"answer {number}\n\n" + "Some words to fill the line. " * 12))
+    return rows
+
+
+def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: ChatView) -> None:
+    rows = _pairs(50)
+    rows[20] = ToolRow("t", "c", "bash", "x", "ok", "a needle here", "", 1)
+    rows[70] = AssistantRow("n", "another needle and needle")
+    view.board.model.reset(rows)
+    view.jump_to("u0")
+    seen = []
+    for _ in range(4):
+        with qtbot.waitSignal(view.find_finished) as done:
+            view.find_text("Needle")
+        assert done.args == [True]
+        assert view.finder.current is not None
+        seen.append((view.finder.current[0].row, view.finder.current[0].position))
+    assert [row for row, _ in seen] == [20, 70, 70, 20]
+    assert seen[1] != seen[2]
+    assert view.board.sheets.is_open("t", "card")
+    with qtbot.waitSignal(view.find_finished):
+        view.find_text("needle", -1)
+    assert view.finder.current is not None
+    assert view.finder.current[0].row == 70
+    with qtbot.waitSignal(view.find_finished) as none:
+        view.find_text("not there at all")
+    assert none.args == [False]
+
+
+def _found(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple[int | None, int]:
+    """The position of the next hit and the number of all, once all are counted."""
+    with qtbot.waitSignal(view.find_finished):
+        view.find_text(words, direction)
+    qtbot.waitUntil(lambda: view.finder.count.done)
+    return view.finder.position, view.finder.count.total
+
+
+def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: ChatView) -> None:
+    """Also those behind folds and marks; markup that is not shown is no hit."""
+    rows = _pairs(40)
+    rows[10] = ToolRow("t", "c", "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
+    rows[30] = AssistantRow(
+        "n", "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
+    )
+    rows[50] = UserRow("m", "needleneedle")
+    view.board.model.reset(rows)
+    view.jump_to("u0")
+    seen = [_found(qtbot, view, "Needle") for _ in range(8)]
+    assert seen == [(place, 7) for place in (1, 2, 3, 4, 5, 6, 7, 1)]
+    assert _found(qtbot, view, "needle", -1) == (7, 7)
+    view.board.model.append(AssistantRow("late", "One more needle."))
+    qtbot.waitUntil(lambda: view.finder.count.total == 8)
+    assert _found(qtbot, view, "not there at all") == (None, 0)
+
+
+def test_hits_in_100_000_messages_are_counted_without_holding_up_the_window(
+    qtbot: QtBot, view: ChatView
+) -> None:
+    """Other work comes between its slices."""
+    view.board.model.reset(_pairs(50_000))
+    view.find_text("question 4", -1)
+    seen: list[int] = []
+    view.finder.count.changed.connect(lambda: seen.append(view.finder.count.total))
+    qtbot.waitUntil(lambda: view.finder.count.done, timeout=30_000)
+    assert len(seen) > 3
+    assert (view.finder.position, seen[-1]) == (11_111, 11_111)
