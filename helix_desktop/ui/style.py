@@ -174,6 +174,12 @@ QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
 QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
 QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 8px; }
+QTreeWidget[kind="checklist"]::item { padding: 6px 0; }
+QTreeWidget[kind="checklist"]::item:hover { background: $hover; }
+QTreeWidget[kind="checklist"]::item:selected { background: $selection; color: $text; }
+QTreeWidget[kind="checklist"]::indicator { width: 16px; height: 16px; border: 0; image: none;
+    background: transparent; }
+QTreeWidget[kind="checklist"] QHeaderView::section { background: $surface; padding: 6px 4px; }
 QListWidget[kind="cards"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px;
     padding: 4px; }
 QListWidget[kind="cards"]:focus { border: 2px solid $accent; padding: 3px; }

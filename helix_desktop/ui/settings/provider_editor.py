@@ -133,10 +133,12 @@ class ProviderEditor(QWidget):
         self._test.setText("Stop" if testing else "Test")
 
     def offer(self, offered: Mapping[str, Said]) -> None:
-        """Take over what the server has and says; its only model is added at once."""
+        """Take over what the server has and says, to be checked; its only model is added at once."""
         self.models.offer(offered)
         if len(offered) == 1 and not self.models.entries:
             self.models.add(next(iter(offered)))
+        elif offered:
+            self.models.show_checklist()
 
     def form(self) -> ProviderForm:
         """What is filled in now."""

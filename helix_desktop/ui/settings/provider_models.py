@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCompleter, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QCompleter, QScrollArea, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.figures import Known, Said, known
+from helix_desktop.ui.settings.model_checklist import ModelChecklist
 from helix_desktop.ui.settings.model_figures import ModelFigures
 from helix_desktop.ui.settings.model_rows import ModelRow
 from helix_desktop.ui.settings.model_table import ModelTable
@@ -50,14 +51,18 @@ class ProviderModels(QWidget):
         self._plus, self._list = PushButton("Add", "", "plus"), PushButton("List models", "", "list")
         adding = row(self.name, self._plus, self._list, gap=6)
         adding.setStretch(0, 1)
+        self.checklist = ModelChecklist()
         self._framed = card(column(self.table, margins=(5, 3, 5, 5)))
         self.setLayout(
             column(
-                label("Models", "strong"), self._none, self._framed, self._fault, adding, self.figures, gap=6
+                *(label("Models", "strong"), self._none, self._framed, self._fault, adding),
+                *(self.checklist, self.figures),
+                gap=6,
             )
         )
         self._plus.clicked.connect(self._add)
         self._list.clicked.connect(self.listing_requested)
+        self.checklist.added.connect(self._add_checked)
         self.table.chosen.connect(lambda _: self._show_figures())
         self.table.usual_wanted.connect(self._make_usual)
         self.figures.usual_wanted.connect(self._make_usual)
@@ -84,6 +89,7 @@ class ProviderModels(QWidget):
         """Show these models; `knows` says what is known of one."""
         self._entries = {entry.name: entry for entry in entries}
         self._usual, self._knows, self._offered = usual, knows, {}
+        self.checklist.hide()
         self.show_fault("")
         self.suggest(())
         self._show()
@@ -107,6 +113,32 @@ class ProviderModels(QWidget):
         self._entries = {name: self._told(entry) for name, entry in self._entries.items()}
         self.suggest(tuple(offered))
         self._show()
+
+    def show_checklist(self) -> None:
+        """Let the user check which of the offered models to add."""
+        self.checklist.show_models(
+            tuple(self._offered),
+            lambda name: self._knows(self._told(ModelEntry(name=name))),
+            self._entries.keys(),
+        )
+        QTimer.singleShot(0, self, self._reveal_checklist)  # once the page has grown by it
+
+    def _reveal_checklist(self) -> None:
+        around = self.parentWidget()
+        while around is not None and not isinstance(around, QScrollArea):
+            around = around.parentWidget()
+        if isinstance(around, QScrollArea):
+            around.ensureWidgetVisible(self.checklist, 0, 16)
+
+    def _add_checked(self, names: list[str]) -> None:
+        self.checklist.hide()
+        for name in names:
+            self._entries.setdefault(name, self._told(ModelEntry(name=name)))
+        self.suggest(tuple(self._offered))
+        self.show_fault("")
+        self._show()
+        self.table.choose(names[0])
+        self.changed.emit()
 
     def show_fault(self, fault: str) -> None:
         """Say what is wrong with the models; an empty text takes it away."""

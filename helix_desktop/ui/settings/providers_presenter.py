@@ -162,7 +162,7 @@ class ProvidersPresenter:
         self._editor.show_checks([CheckLine("Models", "running", "asking the server")])
         offered = await self._desk.models.offered(provider_of(form), form.key)
         self._editor.offer(offered)
-        more = "Choose one to add it." if offered else "Load one there first."
+        more = "Check those to add." if offered else "Load one there first."
         self._editor.show_checks([CheckLine("Models", "ok", f"{len(offered):,} offered. {more}")])
 
     def _begin_test(self, form: ProviderForm) -> None:

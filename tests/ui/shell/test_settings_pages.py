@@ -1,4 +1,4 @@
-"""The names of the settings' pages: which one is highlighted."""
+"""Which page of the settings is highlighted, and the checklist of a server's models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.context.figures import Figures, Said
 from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.provider_editor import ProviderEditor
+from helix_desktop.ui.settings.rows import ProviderForm, ProviderStatus
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
@@ -36,3 +40,34 @@ def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     assert (dialog.page(), highlighted()) == ("about", {"about"})
     dialog.show_page("roles")
     assert highlighted() == {"roles"}
+
+
+def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
+    editor = ProviderEditor()
+    qtbot.addWidget(editor)
+    qtbot.addWidget(editor.footer)
+    kept = (ModelEntry(name="kept"),)
+    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=kept, usual="kept")
+    editor.show_provider(form, ProviderStatus("box", False, "none", ""))
+    priced = Said("server", "its list", Figures(window=8_192, price_in=1, price_out=2))
+    bare = Said("server", "its list", Figures())
+    editor.offer({"kept": bare, "small": priced, "small-vision": bare, "large": bare})
+    checklist = editor.models.checklist
+    assert not checklist.isHidden()
+
+    items = {item.text(0): item for item in map(checklist.list.topLevelItem, range(4)) if item is not None}
+    texts = {name: (item.text(1), item.text(2)) for name, item in items.items()}
+    assert texts["small"] == ("8,192", "1 / 2")
+    assert texts["large"] == ("—", "—")
+    assert not items["kept"].flags() & Qt.ItemFlag.ItemIsEnabled, "it is in the list already"
+    items["large"].setCheckState(0, Qt.CheckState.Checked)
+    assert checklist.add.text() == "Add 1 model"
+    QTest.keyClicks(checklist.filter, "small")
+    assert [name for name, item in items.items() if not item.isHidden()] == ["small", "small-vision"]
+    items["small"].setCheckState(0, Qt.CheckState.Checked)
+    assert checklist.add.text() == "Add 2 models", "what the filter hides stays checked"
+    checklist.add.click()
+    assert [entry.name for entry in editor.form().models] == ["kept", "small", "large"]
+    assert editor.form().models[1].told == Figures(window=8_192, price_in=1, price_out=2)
+    assert editor.form().usual == "kept"
+    assert checklist.isHidden()

@@ -58,6 +58,9 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         page = rig.opened.settings.dialog.providers
         page.editor.models_requested.emit(_form(server, name=""))
         await until(lambda: "2 offered" in _checks(rig), "the list of models")
+        checklist = page.editor.models.checklist
+        assert not checklist.isHidden()
+        assert not checklist.add.isEnabled()
 
         page.editor.test_requested.emit(_form(server))
         await until(lambda: "Tools: ok" in _checks(rig), "the test")
