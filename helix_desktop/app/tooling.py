@@ -16,6 +16,7 @@ from helix_desktop.tools.grants import Grants
 from helix_desktop.tools.reach import Reach
 from helix_desktop.tools.sandbox import Cell, Kind, holds, told
 from helix_desktop.tools.sandboxes import Sandboxes
+from helix_desktop.tools.scratch import temporary_base
 from helix_desktop.tools.toolbox import Toolbox
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import Registry
@@ -32,7 +33,7 @@ class Tooling:
 
     def __init__(self, data: DataDir, registry: Registry, count: Count) -> None:
         self._data, self._registry, self._count = data, registry, count
-        self.sandboxes = Sandboxes(hidden=(data.root,))
+        self.sandboxes = Sandboxes(hidden=(data.root, temporary_base()))
         self._toolsets: dict[str, Toolset] = {}
 
     def box(self, identity: str, root: Path, store: Cache) -> Toolbox:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -56,8 +56,8 @@ class NoSandbox:
 
     @contextmanager
     def within(self, launch: Launch, cell: Cell, network: bool) -> Iterator[Launch]:
-        """The launch as it is."""
-        yield launch
+        """The launch as it is, with the temporary folder of its workspace."""
+        yield replace(launch, environment={**launch.environment, **_temporary(str(cell.scratch))})
 
 
 def holds(kind: Kind, cell: Cell, network: bool) -> bool:
@@ -83,8 +83,11 @@ def told(kind: Kind, network: bool, wide: bool = False) -> str:
 def sandboxed(environment: Mapping[str, str], temporary: str) -> dict[str, str]:
     """The environment of a command in a sandbox: no ways to other programs, a place for passing files."""
     kept = {name: value for name, value in environment.items() if name not in _CLOSED}
-    kept |= dict.fromkeys(_TEMPORARY, temporary)
-    return kept | {"XDG_CACHE_HOME": f"{temporary}/.cache"}
+    return kept | _temporary(temporary) | {"XDG_CACHE_HOME": f"{temporary}/.cache"}
+
+
+def _temporary(folder: str) -> dict[str, str]:
+    return dict.fromkeys(_TEMPORARY, folder)
 
 
 _DEEPEST, _MOST_FOLDERS = 4, 4_000

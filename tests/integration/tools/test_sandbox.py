@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from helix_desktop.tools.sandbox import Sandbox, holds
 from helix_desktop.tools.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.sandbox_landlock import find_landlock, readable
 from helix_desktop.tools.sandboxes import Sandboxes, find_sandbox, no_sandboxes
+from helix_desktop.tools.scratch import temporary_base
 from helix_desktop.tools.toolbox import Toolbox
 from tests.support.hearing import Heard
 from tests.support.processes import LONG, alive
@@ -160,6 +162,17 @@ async def test_files_passed_on_last_from_one_command_to_the_next(yard: Yard) -> 
     assert (await yard.run('echo kept > "$TMPDIR/passed"')).ok
     assert "kept" in await yard.text('cat "$TMPDIR/passed"')
     assert "passed" not in os.listdir("/tmp")
+
+
+async def test_another_workspace_does_not_see_them(yard: Yard) -> None:
+    other = yard.home / "other"
+    other.mkdir()
+    box = yard.tools(other)
+    name = f"passed-{secrets.token_hex(4)}"
+    assert (await yard.run(f'echo secret > "$TMPDIR/{name}"')).ok
+    assert len(list(temporary_base().glob(f"*/{name}"))) == 1
+    for path in (f'"$TMPDIR/{name}"', f"{temporary_base()}/*/{name}"):
+        assert not (await box.run(call_of("run_command", command=f"cat {path}"))).ok
 
 
 async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
