@@ -27,6 +27,7 @@ from helix_desktop.config.prompts import prompts
 from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.context.archive import Progress, silent
 from helix_desktop.context.errors import HelixError, WorkspaceMissing
 from helix_desktop.context.message import ToolSpec
@@ -85,6 +86,7 @@ class Desk:
         self._locks: dict[str, asyncio.Lock] = {}
         self._copying = asyncio.Lock()
         self.origin = Origin()
+        self.views = ViewStates(data.root / VIEWS_FILE)
         self.carrier = Carrier(self.registry, self.lend, now_ms)
 
     async def save_settings(self, settings: Settings) -> None:
@@ -225,6 +227,7 @@ class Desk:
             await self._settings_file.settle()
         except HelixError as error:  # nobody can be told any more, and closing must go on
             log.warning("settings were not kept: %s", error)
+        await asyncio.to_thread(self.views.save)
         await self.models.close()
         self.secrets.close()
 

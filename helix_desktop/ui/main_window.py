@@ -255,7 +255,14 @@ class MainWindow(QMainWindow):
         self._work.setCurrentWidget(self._pages[name])
         self.top_bar.show_page(name)
         self.commands.close_page.setEnabled(name != "chat")
+        self._memory.remember("page", name.encode())
+        self._layout_pause.start()
         self.page_shown.emit(name)
+
+    def last_page(self) -> str:
+        """Return the page that was shown last, also in the run before this one."""
+        name = self._memory.recall("page").decode("ascii", "ignore")
+        return name if name in self._pages else "chat"
 
     def page(self) -> str:
         """The page that is shown: chat, cache or timeline."""

@@ -11,6 +11,7 @@ from helix_desktop.config.build import Build
 from helix_desktop.config.catalogue import Catalogue
 from helix_desktop.config.licences import Part
 from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.config.view_states import ViewStates
 from helix_desktop.context.archive import Exported, Imported, Inside, Progress, silent
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.figures import Figures, Said
@@ -281,6 +282,11 @@ class Desk(Protocol):
     @property
     def origin(self) -> Origin:
         """What runs here."""
+        ...
+
+    @property
+    def views(self) -> ViewStates:
+        """Where the user was in each session."""
         ...
 
     @property

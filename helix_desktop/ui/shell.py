@@ -36,6 +36,7 @@ from helix_desktop.ui.tidying.presenter import Tidying
 from helix_desktop.ui.tool_cards import ToolCards
 from helix_desktop.ui.tray import Tray
 from helix_desktop.ui.trusting.presenter import Trusting
+from helix_desktop.ui.view_memory import ViewMemory
 from helix_desktop.ui.work import Screens, Work
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -55,6 +56,7 @@ class Shell(QObject):
         self.work = Work(window, screens, intents)
         self.work.composing.folder_of = lambda identity: Path(desk.registry.get(identity).path)
         SpendBanners(window, self.work)
+        ViewMemory(self.work, desk.views, intents)
         self.rewriting = Rewriting(window, screens, self.work, intents)
         self.history = History(window, screens, self.work, self.rewriting, intents)
         cards = ToolCards(self.work, self.history, intents)
@@ -123,6 +125,8 @@ class Shell(QObject):
         last = next((one for one in self._desk.settings.recent if one in listed), listed[0] if listed else "")
         if last:
             await self.open_workspace(last)
+            if self.work.conversation is not None:
+                self._window.show_page(self._window.last_page())
         else:
             self._window.show_place("welcome")
 

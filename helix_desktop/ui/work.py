@@ -67,6 +67,8 @@ class Work(QObject):
     """Another conversation, or none, is on screen."""
     opening = Signal()
     """The same, just before the screens show it."""
+    loaded = Signal()
+    """The screens show the conversation, with its rows and its draft."""
     model_chosen = Signal()
     """The person has said which model answers in the workspace on screen."""
     model_shown = Signal()
@@ -136,6 +138,8 @@ class Work(QObject):
         if conversation is not self.conversation:
             return  # the person went on meanwhile: what belongs to the other one is on screen already
         await self.chat.show(conversation)
+        if conversation is self.conversation:
+            self.loaded.emit()
         self._warn_if_stopped()
         await self.refresh()
 
@@ -247,6 +251,10 @@ class Work(QObject):
         self._sought = seq
         self._stale.add("timeline")
         self._window.show_page("timeline")
+
+    def seek_card(self, seq: int) -> None:
+        """Let the timeline have the card of an event in sight when it is looked at next."""
+        self._sought = seq
 
     @property
     def revealing(self) -> bool:

@@ -62,6 +62,13 @@ class Pile(QObject):
         """How many cards exist as widgets."""
         return len(self._rows)
 
+    @property
+    def first_in_sight(self) -> int:
+        """The event of the first card in sight; 0 at the top."""
+        anchor = self._anchor()
+        found = (seq for seq, (_, row) in self._rows.items() if anchor is not None and row is anchor[0])
+        return next(found, 0)
+
     def card(self, seq: int) -> QWidget | None:
         """The widget of a card, if it is built."""
         held = self._rows.get(seq)

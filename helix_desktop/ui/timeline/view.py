@@ -58,6 +58,7 @@ class Timeline(QWidget):
     export_requested = Signal(int)  # as Markdown
     compact_requested = Signal()  # the empty state's button
     cancel_requested = Signal()  # of the running compaction
+    scrolled = Signal()
 
     def __init__(self, now: Now = wall_clock) -> None:
         """`now` is for words like "2 min ago"."""
@@ -110,6 +111,11 @@ class Timeline(QWidget):
         self.empty.say(f"No handover yet. {used * 100:.0f} % used; {first}.", "Hand over now…")
         self._running_row.set_ends(True, not self._state.cards)
         self._pile.stand_under(card is not None)
+
+    @property
+    def first_card(self) -> int:
+        """The event of the first card in sight; 0 at the top."""
+        return self._pile.first_in_sight
 
     def card_widget(self, seq: int) -> QWidget | None:
         """The widget of a card, if it is built."""
@@ -191,6 +197,7 @@ class Timeline(QWidget):
         wishes.export.connect(self.export_requested)
         wishes.cancel.connect(self.cancel_requested)
         wishes.unfolded.connect(self._unfolded.__setitem__)
+        self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
         self.spark.point_clicked.connect(self.show_in_chat)
         self.empty.pressed.connect(self.compact_requested)
         self.filter_bar.changed.connect(self._show_cards)

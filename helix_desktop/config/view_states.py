@@ -1,0 +1,61 @@
+"""Where the user was in each session: what was in sight and selected, kept between two runs."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import msgspec
+
+VIEWS_FILE = "views.json"
+_MOST = 300  # sessions, the last ones seen
+
+
+class ViewState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where the user was in a session.
+
+    `row` is the key of the first row in sight in the chat, `offset` how many pixels of it are above the edge;
+    without a row the chat follows its end. `cursor` and `mark` are the ends of the selection in the message
+    field, in characters (-1: at its end). `entry` is the digest selected in the cache, `card` the event whose
+    card was the first in sight in the timeline.
+    """
+
+    row: str = ""
+    offset: float = 0.0
+    cursor: int = -1
+    mark: int = -1
+    entry: str = ""
+    card: int = 0
+
+
+class ViewStates:
+    """The view states by session, in one small file. A damaged file means none, no more."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writing = threading.Lock()
+        self._states: dict[str, ViewState] = {}
+        try:
+            self._states = msgspec.json.decode(path.read_bytes(), type=dict[str, ViewState])
+        except (OSError, msgspec.DecodeError):
+            return
+
+    def get(self, session: str) -> ViewState:
+        """Return where the user was in a session."""
+        return self._states.get(session, ViewState())
+
+    def put(self, session: str, state: ViewState) -> None:
+        """Keep where the user is in a session, until `save` writes it."""
+        others = {one: known for one, known in self._states.items() if one != session}
+        self._states = dict([*others.items(), (session, state)][-_MOST:])
+
+    def save(self) -> None:
+        """Write the file, blocking; a full disk costs the places, nothing else."""
+        with self._writing:
+            part = self._path.with_suffix(".part")
+            try:
+                part.write_bytes(msgspec.json.encode(self._states))
+                os.replace(part, self._path)
+            except OSError:
+                return

@@ -1,0 +1,80 @@
+"""Where the user was in a session is where they are when they come back, also after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
+from tests.support.window_rig import Rig, opened_window, until
+
+pytestmark = pytest.mark.qt_loop
+TEXT = "half a thought"
+
+
+def first_row(rig: Rig) -> tuple[str, bool]:
+    """The first row in sight, and whether the end is followed."""
+    board = rig.chat.view.board
+    return board.model.shape(board.flow.anchor).key, board.following
+
+
+def chosen_words(rig: Rig) -> str:
+    """What is selected in the message field."""
+    return rig.composer.editor.textCursor().selectedText()
+
+
+async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with opened_window(qapp, tmp_path) as rig:
+        rig.window.resize(900, 560)
+        await rig.open_folder("project", {f"{name}.txt": "words" for name in "abc"})
+        for words in ("What is here?", "And what more?", "Anything else?"):
+            await rig.say(words)
+        session = rig.talk.session.id
+        rig.typed(TEXT, send=False)
+        cursor = rig.composer.editor.textCursor()
+        cursor.setPosition(0)
+        cursor.setPosition(4, QTextCursor.MoveMode.KeepAnchor)
+        rig.composer.editor.setTextCursor(cursor)
+        rig.chat.view.board.show_row(2, -7.0)
+        place = first_row(rig)
+        assert not place[1]
+        digest = rig.output("list_directory").digest
+        rig.window.show_page("cache")
+        rig.screens.cache.select(digest)
+        await until(lambda: rig.screens.cache.table.current_digest() == digest, "the entry selected")
+
+        await rig.opened.shell.new_session()
+        assert first_row_count(rig) == 0
+        await rig.opened.shell.open_session(session)
+        assert first_row(rig) == place
+        assert chosen_words(rig) == TEXT[:4]
+        rig.window.show_page("cache")
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.opened.shell.begin()
+        assert rig.talk.session.id == session
+        assert rig.window.page() == "cache"
+        assert first_row(rig) == place
+        assert chosen_words(rig) == TEXT[:4]
+        await until(lambda: rig.screens.cache.table.current_digest() == digest, "the entry selected again")
+
+
+def first_row_count(rig: Rig) -> int:
+    """How many rows the chat has."""
+    return len(rig.chat.model)
+
+
+def test_the_last_sessions_are_kept_and_a_damaged_file_costs_the_places_only(tmp_path: Path) -> None:
+    place = tmp_path / VIEWS_FILE
+    states = ViewStates(place)
+    for number in range(400):
+        states.put(f"s{number}", ViewState(row="e3", offset=4.5, card=number))
+    states.save()
+    again = ViewStates(place)
+    assert again.get("s399") == ViewState(row="e3", offset=4.5, card=399)
+    assert again.get("s0") == ViewState()
+    place.write_bytes(b"{")
+    assert ViewStates(place).get("s399") == ViewState()
