@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.context import handover as handovers
 from helix_desktop.context import observation
+from helix_desktop.context.digest import size_text
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.event_rewrite import FoldMade, FormChosen
 from helix_desktop.context.event_summary import HandoverMade
@@ -105,7 +106,7 @@ def _item_row(item: Item, tokens: int, transcript: Transcript) -> Row:
 def _output_row(item: Item, answer: ToolAnswered, tokens: int, masked: bool, transcript: Transcript) -> Row:
     name = _called(item)
     if masked:
-        return Row(item.seq, "output", name, tokens, "marker", f"swept; {answer.tokens} tokens in the cache")
+        return Row(item.seq, "output", name, tokens, "marker", f"{size_text(answer.size)} in the cache")
     if item.seq in transcript.rewrites.pinned:
         return Row(item.seq, "pinned", name, tokens, "pinned", "you pinned it")
     if answer.recalled:

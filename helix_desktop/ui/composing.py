@@ -276,5 +276,5 @@ def attached_text(one: Attachment, sees: bool) -> str:
 def _price(tokens: int, free: int) -> str:
     if not tokens:
         return ""
-    words = f"≈ {tokens_text(tokens)} {'token' if tokens == 1 else 'tokens'}"
+    words = f"Message: ≈ {tokens_text(tokens)} {'token' if tokens == 1 else 'tokens'}"
     return words if tokens <= free else f"{words}, {tokens_text(free)} free"

@@ -15,3 +15,8 @@ def tokens_text(tokens: int) -> str:
     if size < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
         return f"{sign}{size / _THOUSAND:.0f}k"
     return f"{sign}{size / _MILLION:.2f}M"
+
+
+def difference_text(tokens: int) -> str:
+    """A difference in tokens, with its sign: `+312`."""
+    return f"+{tokens_text(tokens)}" if tokens > 0 else tokens_text(tokens)

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from helix_desktop.context import observation
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.content import StoreTotals
+from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.context.event_rewrite import FoldMade, SweepMade
 from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
+from helix_desktop.context.layout import Item, PinnedCopy
 from helix_desktop.context.message import Message
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.rewrite_kind import SweepReason
 from helix_desktop.context.rows import Row
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import Window
@@ -26,7 +29,6 @@ from helix_desktop.ui.inspector.rows import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.ui.standing import Standings
 
 _LABELS: dict[SegmentKind, str] = {
     "system": "System prompt",
@@ -41,14 +43,25 @@ _LABELS: dict[SegmentKind, str] = {
     "arguments": "Agent, arguments cached",
     "output": "Tool outputs",
     "recalled": "Recalled",
+    "difference": "Provider counts",
 }
+_FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp"})
+_WHY_DIFFERENT = (
+    "The provider's tokenizer differs from the one that rows are counted with. "
+    "The total follows the provider; each row keeps our own count."
+)
 
 
 def inspector_state(
     contents: tuple[Row, ...], gauge: Gauge, transcript: Transcript, policy: Policy, totals: StoreTotals
 ) -> InspectorState:
-    """What the next request contains, its rows and segments scaled to the one number that the gauge shows."""
-    rows = _scaled(contents, gauge.used)
+    """Return what the next request contains, each row by our own count.
+
+    What the provider counts differently is a row of its own, so that all rows add up to what the gauge shows.
+    """
+    rows = tuple(WindowRow(row.seq, _kind(row), row.name, row.tokens, row.state, row.why) for row in contents)
+    entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
+    rows += _difference(gauge, sum(row.tokens for row in rows))
     return InspectorState(
         used=gauge.used,
         window=gauge.window,
@@ -58,7 +71,7 @@ def inspector_state(
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(transcript, totals),
+        cache=_cache(transcript, totals, entries),
         levels=levels_of(policy),
         ratio=_ratio(gauge),
         waiting=_waiting(transcript, policy),
@@ -110,17 +123,12 @@ def _waiting(transcript: Transcript, policy: Policy) -> str:
     return f"{what} for {until} · {change}"
 
 
-def _scaled(rows: tuple[Row, ...], used: int) -> tuple[WindowRow, ...]:
-    """The rows, with tokens that sum up to `used` exactly: what is rounded off goes to the next row."""
-    counted = sum(row.tokens for row in rows) or 1
-    scaled: list[WindowRow] = []
-    passed = given = 0
-    for row in rows:
-        passed += row.tokens
-        tokens = round(passed * used / counted) - given
-        given += tokens
-        scaled.append(WindowRow(row.seq, _kind(row), row.name, tokens, row.state, row.why))
-    return tuple(scaled)
+def _difference(gauge: Gauge, counted: int) -> tuple[WindowRow, ...]:
+    """Return the row that leads from our count to the gauge's; none where both are one."""
+    if gauge.used == counted:
+        return ()
+    why = _ratio(gauge) or f"× {gauge.ratio:.2f} of our count, as in earlier sessions"
+    return (WindowRow(0, "difference", _LABELS["difference"], gauge.used - counted, "", why),)
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: Gauge) -> tuple[Segment, ...]:
@@ -132,25 +140,41 @@ def _segments(rows: tuple[WindowRow, ...], gauge: Gauge) -> tuple[Segment, ...]:
     return (*parts, Segment("reserve", "Kept for the answer", gauge.reserve), Segment("free", "Free", free))
 
 
-def _cache(transcript: Transcript, totals: StoreTotals) -> CacheStats:
-    standings = Standings(transcript)
-    savings = tuple(_savings(transcript))
+def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheStats:
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
         stored_size=totals.stored_size,
-        markers=sum(1 for seq in transcript.masked if standings.cover(seq) is None),
-        saved=sum(one.tokens for one in savings),
-        savings=savings,
+        markers=_markers(transcript),
+        saved=max(0, transcript.total - entries),
+        savings=tuple(_savings(transcript)),
     )
 
 
+def _markers(transcript: Transcript) -> int:
+    """Return how many markers stand in the window; one message may have several."""
+    entries = (one.item if isinstance(one, PinnedCopy) else one for one in transcript.live())
+    masked = (one.event for one in entries if isinstance(one, Item) and one.seq in transcript.masked)
+    return sum(_markers_in(event) for event in masked)
+
+
+def _markers_in(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    match event:
+        case AssistantSpoke(short=short):
+            return sum(len(call.digests) for call in short)
+        case UserSpoke(attachments=attachments):
+            return sum(one.image is not None for one in attachments)
+    return 1
+
+
 def _savings(transcript: Transcript) -> Iterator[Saving]:
-    """What each rewrite that holds has saved, oldest first."""
+    """Return what each rewrite that holds saved when it was made, oldest first."""
     for seq, one in transcript.rewrites.made.items():
         if not transcript.rewrites.holds(seq):
             continue
         match one:
+            case SweepMade(reason=SweepReason.HANDOVER):
+                pass  # its saving is part of the handover's
             case SweepMade(saved=saved):
                 yield Saving("output", "sweep", saved)
             case FoldMade(saved=saved):
@@ -170,6 +194,8 @@ def request_text(window: Window) -> str:
 
 def row_text(window: Window, contents: tuple[Row, ...], seq: int, kind: str) -> str:
     """The text of one row of the request, exactly as it is sent."""
+    if kind == "difference":
+        return _WHY_DIFFERENT
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.over_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QAccessible,
+    QBrush,
     QColor,
     QMouseEvent,
     QPainter,
@@ -39,13 +40,17 @@ SEGMENT_INKS: dict[SegmentKind, Callable[[Theme], str]] = {
     "fold": lambda theme: theme.seg_fold,
     "pinned": lambda theme: theme.seg_pinned,
     "arguments": lambda theme: theme.seg_arguments,
+    "difference": lambda theme: theme.faint,
     "reserve": lambda theme: theme.scrollbar,
     "free": lambda theme: theme.seg_free,
 }
 
 
 class WindowBar(QWidget):
-    """What fills the window, at the right what is kept for the answer; a tick at each level of the policy."""
+    """What fills the window, at the right what is kept for the answer; a tick at each level of the policy.
+
+    What does not fit is drawn to the same scale, behind a mark at the window's edge.
+    """
 
     accessible_role = QAccessible.Role.Chart
 
@@ -53,7 +58,7 @@ class WindowBar(QWidget):
         super().__init__()
         self._theme = LIGHT
         self._segments: tuple[Segment, ...] = ()
-        self._window = 1
+        self._window, self._used, self._shrink = 1, 0, 1.0
         self._levels: tuple[Level, ...] = ()
         self.setFixedHeight(int(_BAR + 2 * _OVER))
         self.setMouseTracking(True)
@@ -62,10 +67,23 @@ class WindowBar(QWidget):
         """Show other segments and levels; `window` in tokens."""
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
         self._window, self._levels = max(1, window), tuple(levels)
+        filling = [one for one in segments if one.kind not in ("free", "reserve")]
+        self._used = sum(one.tokens for one in filling)
+        # A provider that counts less than we do makes the parts narrower, not the whole wider.
+        self._shrink = self._used / max(1, sum(one.tokens for one in filling if one.tokens > 0))
         parts = ", ".join(f"{segment.label} {tokens_text(segment.tokens)}" for segment in self._segments)
         due = "".join(f"; {_level_text(level)}" for level in self._levels)
-        self.setAccessibleName(f"Window: {parts}{due}")
+        over = f"; {self._over_text()}" if self._used > self._window else ""
+        self.setAccessibleName(f"Context: {parts}{due}{over}")
         self.update()
+
+    def edge(self) -> float:
+        """Return where the window ends, in pixels from the left: the right end unless it is overfull."""
+        return self.width() * self._window / max(self._window, self._used)
+
+    def _over_text(self) -> str:
+        over = tokens_text(self._used - self._window)
+        return f"the context window ends at {tokens_text(self._window)} tokens: {over} too many"
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
@@ -80,8 +98,10 @@ class WindowBar(QWidget):
 
     def tip_at(self, x: float) -> str:
         """What stands at a place of the bar, in words."""
+        if self._used > self._window and abs(x - self.edge()) <= _NEAR_TICK:
+            return f"{self._over_text()[:1].upper()}{self._over_text()[1:]}"
         for level in self._levels:
-            if abs(x - self.width() * level.share) <= _NEAR_TICK:
+            if abs(x - self.edge() * level.share) <= _NEAR_TICK:
                 return _level_text(level)
         for segment, left, right in self._spans():
             if left <= x < right:
@@ -106,13 +126,33 @@ class WindowBar(QWidget):
                 painter.fillRect(QRectF(left + _GAP, _OVER, right - left, _BAR), ink)
             else:
                 painter.fillRect(QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR), ink)
+        over = QRectF(self.edge(), _OVER, self.width() - self.edge(), _BAR)
+        veil = QColor(self._theme.surface)
+        veil.setAlphaF(0.45)
+        painter.fillRect(over, veil)
+        painter.fillRect(over, QBrush(QColor(self._theme.error), Qt.BrushStyle.BDiagPattern))
         painter.setClipping(False)
         for level in self._levels:
             self._paint_tick(painter, level)
+        if self._used > self._window:
+            self._paint_edge(painter)
+
+    def _paint_edge(self, painter: QPainter) -> None:
+        """The window ends here: a line from top to bottom, with a foot at each end."""
+        x, bottom = self.edge(), self.height() - 1.0
+        painter.setPen(QPen(QColor(self._theme.surface), 5))
+        painter.drawLine(QPointF(x, 0), QPointF(x, bottom))
+        painter.setPen(QPen(QColor(self._theme.error), 2))
+        for begin, end in (
+            ((x, 1), (x, bottom)),
+            ((x - 3, 1), (x + 3, 1)),
+            ((x - 3, bottom), (x + 3, bottom)),
+        ):
+            painter.drawLine(QPointF(*begin), QPointF(*end))
 
     def _paint_tick(self, painter: QPainter, level: Level) -> None:
         """Handover and panic cut through the bar; observing, which looks at a part of it, stands above."""
-        theme, x = self._theme, self.width() * level.share
+        theme, x = self._theme, self.edge() * level.share
         if level.kind in ("observe", "place"):
             point = QPolygonF([QPointF(x - 3.5, 0), QPointF(x + 3.5, 0), QPointF(x, _OVER - 1)])
             painter.setPen(Qt.PenStyle.NoPen)
@@ -126,13 +166,14 @@ class WindowBar(QWidget):
         painter.drawLine(QPointF(x, top), QPointF(x, self.height() - top))
 
     def _spans(self) -> list[tuple[Segment, float, float]]:
-        scale, x = self.width() / self._window, 0.0
+        scale, x = self.edge() / self._window, 0.0
         spans: list[tuple[Segment, float, float]] = []
         for segment in self._segments:
             if segment.kind in ("free", "reserve"):
                 continue
-            spans.append((segment, x, x + segment.tokens * scale))
-            x += segment.tokens * scale
+            width = segment.tokens * scale * min(1.0, self._shrink)
+            spans.append((segment, x, x + width))
+            x += width
         kept = [segment for segment in self._segments if segment.kind == "reserve"]
         spans += [(one, max(x, self.width() - one.tokens * scale), self.width()) for one in kept]
         spans += [(segment, x, self.width()) for segment in self._segments if segment.kind == "free"]

@@ -29,7 +29,6 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.fonts import scaled, ui_font
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.inspector.gauge import SEGMENT_INKS
@@ -55,6 +54,7 @@ _GLYPHS: dict[RowKind, str] = {
     "fold": "list-tree",
     "pinned": "pin",
     "arguments": "braces",
+    "difference": "diff",
 }
 _TONES: dict[str, Tone] = {
     "marker": "accent",
@@ -104,9 +104,7 @@ class RequestModel(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return ", ".join(
-                part for part in (row.name, f"{row.tokens:,} tokens", row.state, row.why) if part
-            )
+            return ", ".join(part for part in (row.name, row.tokens_words, row.state, row.why) if part)
         if role == Qt.ItemDataRole.ToolTipRole:
             return f"{row.name}\n{row.why}" if row.why else row.name
         return None
@@ -169,7 +167,7 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawPixmap(QPoint(rect.left() + _PAD, rect.top() + (rect.height() - 15) // 2), picture)
 
     def _first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
-        tokens = tokens_text(row.tokens)
+        tokens = row.tokens_text
         width = self._small_metrics.horizontalAdvance(tokens)
         painter.setFont(self._small)
         painter.setPen(QColor(self._theme.muted))

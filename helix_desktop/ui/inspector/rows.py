@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from helix_desktop.ui.figures import difference_text, tokens_text
+
 RowKind: TypeAlias = Literal[
     "system",
     "tools",
@@ -18,8 +20,10 @@ RowKind: TypeAlias = Literal[
     "output",
     "recalled",
     "pinned",
+    "difference",
 ]
-"""`arguments` is an answer of the agent whose arguments stand as markers."""
+"""`arguments` is an answer of the agent whose arguments stand as markers, `difference` what leads from our
+count to the provider's: it may be negative."""
 
 SegmentKind: TypeAlias = RowKind | Literal["reserve", "free"]
 
@@ -44,6 +48,16 @@ class WindowRow:
     state: str = ""  # "marker", "recalled", "protected", ...; empty: nothing to say
     why: str = ""
 
+    @property
+    def tokens_text(self) -> str:
+        """Its tokens as the list shows them, a difference with its sign."""
+        return difference_text(self.tokens) if self.kind == "difference" else tokens_text(self.tokens)
+
+    @property
+    def tokens_words(self) -> str:
+        """Its tokens to the last one."""
+        return f"{self.tokens:+,} tokens" if self.kind == "difference" else f"{self.tokens:,} tokens"
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
@@ -65,7 +79,11 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """The cache in numbers; sizes in bytes, `saved` in tokens, `savings` of each rewrite that holds."""
+    """The cache in numbers; sizes in bytes.
+
+    `saved` are the tokens that the next request would hold without any rewrite, less those it holds;
+    `savings` what each rewrite that holds saved when it was made.
+    """
 
     entries: int = 0
     size: int = 0
@@ -99,4 +117,4 @@ class InspectorState:
     @property
     def until_handover(self) -> int:
         """Tokens that may still come before the threshold; 0 when it is reached."""
-        return max(0, round(self.window * self.threshold) - self.used)
+        return max(0, int(self.window * self.threshold) - self.used)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 from helix_desktop.context.digest import size_text
 from helix_desktop.ui.cache_browser.content_card import ContentCard
 from helix_desktop.ui.elements import Card, EmptyState, KeyValue, Line, Words
-from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.figures import difference_text, tokens_text
 from helix_desktop.ui.inspector.gauge import SEGMENT_INKS, SavedBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
@@ -60,7 +60,7 @@ class Inspector(QWidget):
         self._show_window(state)
         self._show_legend(state.segments)
         self._show_cache(state.cache)
-        count = len(state.rows)
+        count = sum(row.kind != "difference" for row in state.rows)
         self._count.set_text("1 item" if count == 1 else f"{count:,} items")
         self.requests.show_rows(state.rows)
 
@@ -178,7 +178,7 @@ class Inspector(QWidget):
         head.addWidget(self._markers)
         card.body.addLayout(head)
         self.saved_bars = SavedBars()
-        self._saved = KeyValue("Saved this session", "")
+        self._saved = KeyValue("Kept out of context", "")
         self._entries = KeyValue("Entries", "")
         self._disk = KeyValue("On disk", "")
         for part in (self.saved_bars, self._saved, self._entries, self._disk):
@@ -236,7 +236,7 @@ class Inspector(QWidget):
         self._waits.setVisible(bool(state.waiting))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
-        shown = [segment for segment in segments if segment.tokens > 0]
+        shown = [one for one in segments if one.tokens > 0 or (one.kind == "difference" and one.tokens)]
         if list(self._legend) != [segment.kind for segment in shown]:
             for row in self._legend.values():
                 self._legend_box.removeWidget(row)
@@ -248,13 +248,14 @@ class Inspector(QWidget):
                 self._legend_box.addWidget(row)
                 retint(row, self._theme)
         for segment in shown:
-            self._legend[segment.kind].set_value(segment.label, tokens_text(segment.tokens))
+            text = difference_text if segment.kind == "difference" else tokens_text
+            self._legend[segment.kind].set_value(segment.label, text(segment.tokens))
 
     def _show_cache(self, cache: CacheStats) -> None:
         self._markers.set_text("1 marker" if cache.markers == 1 else f"{cache.markers:,} markers")
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
-        self._saved.set_value("Saved this session", f"{tokens_text(cache.saved)} tokens")
+        self._saved.set_value("Kept out of context", f"{tokens_text(cache.saved)} tokens")
         self._entries.set_value("Entries", f"{cache.entries:,} · {size_text(cache.size)}")
         self._disk.set_value("On disk", size_text(cache.stored_size))
 

@@ -13,8 +13,10 @@ from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.widgets import EnterPresses
 
 _TALL, _ICON, _BAR = 26, 13, 44  # pixels
+_NAME = "Session usage"
 _TIP = (
-    "What the model calls of this session took, its subagents and summaries included.\nClick to set a budget."
+    "All tokens that this session's requests sent and received, those of subagents and summaries too.\n"
+    "The context gauge counts the next request alone. Click to set a budget."
 )
 
 
@@ -40,12 +42,13 @@ class SpendingLine(EnterPresses, QAbstractButton):
         if state is not None and state != self._state:
             self._state = state
             self.update()
-        budget = f", {self._state.budget_words} budget" if self._state.budget_words else ""
-        self.setAccessibleName(f"Spent: {self._state.words}{budget}. Set a budget")
+        budget = f", {self._state.budget_words}" if self._state.budget_words else ""
+        self.setAccessibleName(f"{_NAME}: {self._state.words}{budget}. Set a budget")
 
     def text(self) -> str:
         """All that is shown, as words."""
-        return " · ".join(part for part in (self._state.words, self._state.budget_words) if part)
+        parts = (f"{_NAME}: {self._state.words}", self._state.budget_words)
+        return " · ".join(part for part in parts if part)
 
     def sizeHint(self) -> QSize:
         """One line."""
@@ -70,7 +73,7 @@ class SpendingLine(EnterPresses, QAbstractButton):
         middle = self.height() / 2
         picture = pixmap("gauge", ink, _ICON, self.devicePixelRatioF())
         painter.drawPixmap(20, round(middle - _ICON / 2), picture)
-        left = self._write(painter, 20 + _ICON + 7, state.words, ink)
+        left = self._write(painter, 20 + _ICON + 7, f"{_NAME}: {state.words}", ink)
         if state.budget_words:
             left = self._paint_bar(painter, left + 14, middle, state)
             self._write(painter, left + 7, state.budget_words, ink)

@@ -31,9 +31,9 @@ class SpendingState:
 
     @property
     def words(self) -> str:
-        """What was spent, on one line: "≈ 42.3k tokens · $0.41"."""
+        """What was spent, on one line: "≈ 42.3k tokens sent and received · $0.41"."""
         about = "≈ " if self.spent.estimated else ""
-        parts = [f"{about}{tokens_text(self.spent.tokens)} tokens"]
+        parts = [f"{about}{tokens_text(self.spent.tokens)} tokens sent and received"]
         if self.spent.cost:
             parts.append(dollars(self.spent.cost))
         return " · ".join(parts)
@@ -45,7 +45,7 @@ class SpendingState:
             return ""
         parts = [f"{tokens_text(self.budget.tokens)} tokens"] if self.budget.tokens else []
         parts += [dollars(self.budget.cost)] if self.budget.cost else []
-        return f"{self.share * 100:.0f} % of {' or '.join(parts)}"
+        return f"{self.share * 100:.0f} % of budget ({' or '.join(parts)})"
 
 
 def estimate_text(estimate: Estimate) -> str:

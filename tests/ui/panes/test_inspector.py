@@ -15,7 +15,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.inspector.from_window import levels_of
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
-from helix_desktop.ui.inspector.rows import CacheStats, RowKind
+from helix_desktop.ui.inspector.rows import CacheStats, RowKind, Segment
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.times import when_text
 from tests.support.panes_samples import NOW_MS, inspector, window_rows
@@ -72,6 +72,37 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
     pane.set_state(off)
     assert pane.bar.tip_at(width * 0.85).startswith("Free")
     assert pane.until.text() == "The policy is off: no request is changed."
+
+
+def test_an_overfull_window_is_drawn_to_scale_with_its_edge(pane: Inspector) -> None:
+    """Twice what fits fills twice the window's width; thresholds stand where they are in the window."""
+    state = inspector()
+    parts = tuple(one for one in state.segments if one.kind not in ("output", "free"))
+    used = sum(one.tokens for one in parts if one.kind != "reserve")
+    assert pane.bar.edge() == pane.bar.width()
+    over = replace(state, used=used, window=used // 2, segments=parts)
+    pane.set_state(over)
+    width = pane.bar.width()
+    assert pane.bar.edge() == pytest.approx(width / 2, abs=1)
+    assert pane.bar.tip_at(width / 2).startswith("The context window ends at")
+    assert pane.bar.tip_at(width / 2 * 0.85) == "at 85 %: handover"
+    assert "too many" in pane.bar.accessibleName()
+    spans = {one.kind: (left, right) for one, left, right in pane.bar._spans()}
+    assert spans["recalled"][1] == pytest.approx(width, abs=1)
+    assert spans["system"][1] == pytest.approx(width * 1_120 / used, abs=1)
+
+
+def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
+    """Their counts stay; the bar ends where the gauge does."""
+    state = inspector()
+    parts = tuple(one for one in state.segments if one.kind not in ("reserve", "free"))
+    counted = sum(one.tokens for one in parts)
+    less = Segment("difference", "Provider counts", -counted // 4)
+    pane.set_state(replace(state, used=counted + less.tokens, segments=(*parts, less)))
+    right = max(right for _, _, right in pane.bar._spans())
+    assert right == pytest.approx(pane.bar.width() * (counted + less.tokens) / state.window, abs=1)
+    assert pane._legend["difference"].accessibleName().startswith("Provider counts: \N{MINUS SIGN}")
+    assert pane._legend["system"].accessibleName().endswith(tokens_text(1_120))
 
 
 def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:

@@ -64,15 +64,18 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
         await rig.use_server(server)
         line = rig.window.spending
         await until(line.isVisible, "the line")
-        assert line.text() == "0 tokens"
+        assert line.text() == "Session usage: 0 tokens sent and received"
         QTest.mouseClick(line, Qt.MouseButton.LeftButton)
         await set_to(rig, "3k")
         assert rig.facts(BudgetSet) == [BudgetSet(3_000)]
-        await until(lambda: line.text() == "0 tokens · 0 % of 3k tokens", "the budget in sight")
+        await until(
+            lambda: line.text() == "Session usage: 0 tokens sent and received · 0 % of budget (3k tokens)",
+            "the budget in sight",
+        )
         await rig.say("Go")
         (ended,) = rig.facts(TurnEnded)
         assert ended.cause == "budget"
-        assert line.text() == "3k tokens · 100 % of 3k tokens"
+        assert line.text() == "Session usage: 3k tokens sent and received · 100 % of budget (3k tokens)"
         (notice,) = rig.rows(NoticeRow)
         assert (notice.level, notice.actions) == ("warning", ("set_budget", "retry"))
         assert "3,000 of 3,000 tokens" in notice.why
@@ -97,7 +100,10 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         await rig.use_server(server)
         await rig.change_policy(budget_tokens=5_000, budget_cost=1.5)
         await rig.say("Go")
-        assert rig.window.spending.text() == "1k tokens · 20 % of 5k tokens or $1.50"
+        assert (
+            rig.window.spending.text()
+            == "Session usage: 1k tokens sent and received · 20 % of budget (5k tokens or $1.50)"
+        )
         rig.window.commands.set_budget.trigger()
         dialog = await asked(rig)
         assert (dialog.tokens.text(), dialog.cost.text()) == ("5,000", "1.50")
@@ -109,7 +115,9 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         assert dialog.budget == before
         await set_to(rig, "")
         assert rig.facts(BudgetSet) == [BudgetSet()]
-        await until(lambda: rig.window.spending.text() == "1k tokens", "no budget")
+        await until(
+            lambda: rig.window.spending.text() == "Session usage: 1k tokens sent and received", "no budget"
+        )
 
 
 async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path: Path) -> None:
@@ -122,5 +130,5 @@ async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path:
         await rig.room.use(model_behind("openai-chat", info, server.base_url, http=http))
         await rig.say("Go")
         await http.aclose()
-        assert rig.window.spending.text() == "2k tokens · $0.38"
+        assert rig.window.spending.text() == "Session usage: 2k tokens sent and received · $0.38"
         assert rig.window.sidebar.list.sessions()[0].subtitle.endswith(" · $0.38")

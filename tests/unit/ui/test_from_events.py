@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from hypothesis import given
 
@@ -34,6 +36,7 @@ from helix_desktop.ui.cache_browser.source import states_of
 from helix_desktop.ui.chat.from_events import ChatRows, all_rows
 from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, Row, ToolRow, UserRow, wants_original
 from helix_desktop.ui.chat.tool_rows import HEAD_LINES, TAIL_LINES
+from helix_desktop.ui.figures import difference_text
 from helix_desktop.ui.inspector.from_window import inspector_state, request_text, row_text
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.timeline.from_events import cards_of
@@ -278,7 +281,9 @@ def test_the_inspector_adds_up_to_the_gauge(maker: Maker) -> None:
     rows = rows_of(window, maker.transcript, maker.frame)
     state = inspector_state(rows, now, maker.transcript, maker.policy, StoreTotals(0, 0, 0, 1))
     assert sum(row.tokens for row in state.rows) == now.used == state.used
-    assert all(row.tokens >= 0 for row in state.rows)
+    counted = [row for row in state.rows if row.kind != "difference"]
+    assert [row.tokens for row in counted] == [row.tokens for row in rows]
+    assert len(state.rows) - len(counted) == (now.used != window.estimate)
     sizes = {one.kind: one.tokens for one in state.segments}
     assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == now.used
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
@@ -305,9 +310,47 @@ def test_what_waits_and_what_was_saved_are_what_the_log_says(maker: Maker) -> No
     known, state = maker.transcript, _state(maker)
     assert bool(state.waiting) == (observation.waiting(known) is not None)
     held = [one for seq, one in known.rewrites.made.items() if known.rewrites.holds(seq)]
-    assert state.cache.saved == sum(
-        one.before - one.after if isinstance(one, HandoverMade) else getattr(one, "saved", 0) for one in held
-    )
+    rides = [one for one in held if isinstance(one, SweepMade) and one.reason == "handover"]
+    assert [one.tokens for one in state.cache.savings] == [
+        one.before - one.after if isinstance(one, HandoverMade) else one.saved
+        for one in held
+        if hasattr(one, "saved") or isinstance(one, HandoverMade)
+        if one not in rides
+    ]
+    entries = [row for row in state.rows if row.kind not in ("system", "tools", "mcp", "difference")]
+    assert state.cache.saved == max(0, known.total - sum(row.tokens for row in entries))
+
+
+_HANDLE = re.compile(r'recall_cached_content\(\\?"[0-9a-f]{64}')
+
+
+@given(histories() | rewritten())
+def test_the_markers_that_are_counted_stand_in_the_request(maker: Maker) -> None:
+    """One by one: an answer of the agent may have several."""
+    window = project(maker.transcript, maker.policy, maker.frame)
+    masked = [
+        message
+        for entry, message in zip(window.entries, window.request.messages[1:], strict=True)
+        if (item := getattr(entry, "item", entry)) and getattr(item, "seq", 0) in maker.transcript.masked
+    ]
+    texts = [part for one in masked for part in (one.text, *(call.arguments for call in one.calls))]
+    assert _state(maker).cache.markers == sum(len(_HANDLE.findall(text)) for text in texts)
+
+
+def test_fixed_things_keep_their_count() -> None:
+    """From turn to turn, whatever the provider reports: its difference is a row of its own."""
+    maker, fixed, differences = played(1), set(), set()
+    for ratio in (1.3, 0.8, 2.0, 1.1):
+        maker.step("On.", 1, ratio=ratio)
+        maker.answer(0, "words " * 50)
+        rows = _state(maker).rows
+        fixed.add(tuple(row.tokens for row in rows if row.kind in ("system", "tools")))
+        (told,) = [row for row in rows if row.kind == "difference"]
+        differences.add(told.tokens)
+        assert (told.name, told.tokens_text) == ("Provider counts", difference_text(told.tokens))
+    assert len(fixed) == 1
+    assert len(differences) == 4
+    assert min(differences) < 0 < max(differences)
 
 
 def _state(maker: Maker) -> InspectorState:
