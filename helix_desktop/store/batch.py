@@ -36,6 +36,7 @@ class Batch:
         self.rows: dict[bytes, bytes | None] = {}
         self.early: dict[bytes, bytes] = {}
         self.counted: Counted = (0, 0, 0, 0)
+        self.afterwards: list[Callable[[], None]] = []
 
     def over(self) -> Batch:
         """A batch laid over this one: thrown away, or absorbed."""
@@ -66,6 +67,10 @@ class Batch:
         was = self.counted
         self.counted = was[0] + entries, was[1] + size, was[2] + stored_size, was[3] + sessions
 
+    def after(self, act: Callable[[], None]) -> None:
+        """Call `act` once the rows are durable; never, if they cannot be written."""
+        self.afterwards.append(act)
+
     def absorb(self, other: Batch) -> None:
         """Take over the rows of a batch that was laid over this one."""
         for key in other.early:
@@ -75,3 +80,4 @@ class Batch:
         self.rows.update(other.rows)
         self.early.update(other.early)
         self.count(*other.counted)
+        self.afterwards += other.afterwards

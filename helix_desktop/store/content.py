@@ -75,7 +75,8 @@ class Contents:
         healed = msgspec.structs.replace(old, stored_size=stored_size, trashed=0)
         write_record(batch, self._codec, packing.content.digest, healed)
         batch.count(stored_size=stored_size - old.stored_size)
-        self.quarantine.release(packing.content.digest)
+        # Not before it is written: a reader meanwhile finds the damage, and would keep it aside once more.
+        batch.after(lambda: self.quarantine.release(packing.content.digest))
 
     def _restore(self, batch: Batch, packing: Packing, created: int, session: str, known: bool) -> None:
         """Stage a content that may be named already: it was forgotten, or (not `known`) lost its record."""
@@ -85,7 +86,7 @@ class Contents:
         batch.delete(keys.forgotten(digest))
         if known:
             batch.count(1, fresh.size, fresh.stored_size)
-        self.quarantine.release(digest)
+        batch.after(lambda: self.quarantine.release(digest))
 
     def read(self, view: View, digest: str) -> bytes:
         """The bytes of a digest. Raises DigestUnknown, ContentDamaged; never returns other bytes."""

@@ -143,6 +143,8 @@ class Handle:
             self._before = self._as_it_was(batch)
             _log.warning("A write to the store failed: %s", self._refuses)
             raise _write_failed(self._refuses) from error
+        for act in batch.afterwards:
+            act()
 
     def exchange(self, change: Callable[[], None]) -> None:
         """Close the files, let `change` put others in their place, and open these; on the writer's thread.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import shutil
 from pathlib import Path
@@ -15,6 +16,8 @@ from helix_desktop.context.digest import digest_of
 from helix_desktop.context.errors import ContentDamaged, StoreDamaged, StoreUnreadable
 from helix_desktop.context.event import Recorded
 from helix_desktop.store import keys
+from helix_desktop.store.batch import Batch
+from helix_desktop.store.handle import Handle
 from helix_desktop.store.leveldb import LevelStore
 from helix_desktop.store.log_file import BLOCK
 from tests.support.store_damage import files, flip_near, settle
@@ -57,6 +60,32 @@ async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -
         assert not aside.exists()
         assert aside.with_suffix(".healed").read_bytes() == kept
     finally:
+        await store.close()
+
+
+async def test_what_is_read_while_it_is_healed_is_not_kept_aside_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_near(tmp_path, BODY[100:120], 10) == 1
+    digest = digest_of(BODY)
+    store = await LevelStore.open(tmp_path, WORKSPACE)
+    loop, write = asyncio.get_running_loop(), Handle.write
+
+    def read_then_write(handle: Handle, batch: Batch) -> None:
+        with pytest.raises(ContentDamaged):
+            asyncio.run_coroutine_threadsafe(store.get(digest), loop).result(20)
+        write(handle, batch)
+
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest)
+        monkeypatch.setattr(Handle, "write", read_then_write)
+        await store.commit("s", contents=[content(BODY)])
+        assert await store.get(digest) == BODY
+        assert not (tmp_path / "quarantine" / f"{digest}.row").exists()
+    finally:
+        monkeypatch.undo()
         await store.close()
 
 
