@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
@@ -205,7 +206,10 @@ def _environ() -> dict[str, str]:
 
 def _call(*arguments: str) -> int:
     sys.stdout.flush()
-    return subprocess.run([str(HERE.python), *arguments], env=_environ(), check=False).returncode
+    environ = _environ()
+    # Each of the many processes of the tests would compile the whole app anew.
+    environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.run([str(HERE.python), *arguments], env=environ, check=False).returncode
 
 
 def _become(*arguments: str) -> NoReturn:
@@ -221,17 +225,25 @@ def _must(*command: str) -> None:
 
 def _check() -> int:
     failed = 0
-    for name, command in CHECKS.items():
-        start = time.monotonic()
-        line = [str(HERE.python.with_name(command[0])), *command[1:]]
-        done = subprocess.run(line, env=_environ(), capture_output=True, text=True, check=False)
-        verdict = "failed" if done.returncode else "ok"
-        sys.stdout.write(f"check {name:<8} {verdict:<6} {time.monotonic() - start:5.1f} s\n")
-        if done.returncode:
-            failed = 1
-            sys.stdout.write(f"{done.stdout}{done.stderr}\n")
-        sys.stdout.flush()
+    with ThreadPoolExecutor() as side_by_side:
+        for (name, _), (done, seconds) in zip(
+            CHECKS.items(), side_by_side.map(_checked, CHECKS.values()), strict=True
+        ):
+            verdict = "failed" if done.returncode else "ok"
+            sys.stdout.write(f"check {name:<8} {verdict:<6} {seconds:5.1f} s\n")
+            if done.returncode:
+                failed = 1
+                sys.stdout.write(f"{done.stdout}{done.stderr}\n")
+            sys.stdout.flush()
     return failed
+
+
+def _checked(command: Sequence[str]) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Run one check; return what became of it and its seconds."""
+    start = time.monotonic()
+    line = [str(HERE.python.with_name(command[0])), *command[1:]]
+    done = subprocess.run(line, env=_environ(), capture_output=True, text=True, check=False)
+    return done, time.monotonic() - start
 
 
 if __name__ == "__main__":
