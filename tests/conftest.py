@@ -40,6 +40,7 @@ settings.register_profile("deep", deadline=None, max_examples=2_000, database=No
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 _THREAD_GRACE_S = 2.0
+_LOOK_AT_ALL_EVERY = 40  # garbage collections
 
 
 class _Network:
@@ -92,6 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _NETWORK = pytest.StashKey[_Network]()
 _LITTERED = pytest.StashKey[bool]()
+_COLLECTIONS = pytest.StashKey[int]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -154,9 +156,12 @@ def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None
     What a test with Qt leaves is collected before the next test, when its event loop is gone as well.
     """
     if request.config.stash.get(_LITTERED, False):
+        collections = request.config.stash[_COLLECTIONS] = request.config.stash.get(_COLLECTIONS, 0) + 1
+        if collections % _LOOK_AT_ALL_EVERY == 0:
+            gc.unfreeze()
         gc.collect()
-        # What is alive between two tests (modules, collected tests) stays so: the next collection need not
-        # look at it again, which is most of its work.
+        # What is alive between two tests (modules, collected tests) mostly stays so: the next collection need
+        # not look at it again, which is most of its work.
         gc.freeze()
     uses_qt = "qapp" in request.fixturenames
     request.config.stash[_LITTERED] = uses_qt
