@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from helix_desktop.agent.conversation import Parts
 from helix_desktop.agent.delegate import DELEGATE, delegate_spec
 from helix_desktop.agent.ports import Approver
@@ -24,7 +26,7 @@ from helix_desktop.app.samples import SAMPLES, add_sample
 from helix_desktop.app.tooling import Tooling
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import prompts
-from helix_desktop.config.secrets import Secrets
+from helix_desktop.config.secrets import THIS_RUN, Secrets
 from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
@@ -201,8 +203,23 @@ class Desk:
         return KeyState.of(key.source, await self.secrets.backend(), self.secrets.problem)
 
     async def keep_key(self, provider: str, key: str) -> None:
-        """Keep a provider's key; an empty one is forgotten."""
-        await self.secrets.set(provider, key)
+        """Keep a provider's key; an empty one is forgotten. Open workspaces use it from the next step on.
+
+        The settings note that it lasts for this run only, so that the next one can say that it is gone.
+        """
+        kept = await self.secrets.set(provider, key)
+        names = tuple(name for name in self.settings.run_keys if name != provider)
+        if kept.source == THIS_RUN:
+            names = (*names, provider)
+        for identity in tuple(self._rooms):
+            await self._recast(identity)
+        if names != self.settings.run_keys:
+            await self.save_settings(msgspec.structs.replace(self.settings, run_keys=names))
+
+    async def missing_keys(self) -> tuple[str, ...]:
+        """List the providers whose key was entered for an earlier run only and is nowhere now."""
+        names = [name for name in self.settings.run_keys if self.settings.provider(name) is not None]
+        return tuple([name for name in names if not (await self.secrets.get(name)).value])
 
     def forgetting(self, identity: str) -> Everywhere:
         """How a secret is removed from an open workspace and from all that is kept beside its store."""

@@ -113,7 +113,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `text_size` is that of ordinary words, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
     `notify`: whether the person is told of questions and of long turns' ends while they look elsewhere.
     `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the models of
-    roles, for workspaces that name none themselves; empty: the main model.
+    roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the providers
+    whose key was entered for one run only, because no keychain took it.
     """
 
     theme: Theme = "system"
@@ -126,6 +127,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fast: str = ""
     summary: str = ""
     long: str = ""
+    run_keys: tuple[str, ...] = ()
 
     def provider(self, name: str) -> Provider | None:
         """The provider of that name."""

@@ -363,6 +363,10 @@ class Desk(Protocol):
         """Keep a provider's key; an empty one is forgotten."""
         ...
 
+    async def missing_keys(self) -> tuple[str, ...]:
+        """List the providers whose key was entered for an earlier run only and is nowhere now."""
+        ...
+
     @property
     def models(self) -> ModelServers:
         """What is known of models, and their servers, asked."""

@@ -13,6 +13,7 @@ from helix_desktop.context.message import InLine
 from helix_desktop.ui.chat.composer import Composer
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.queue_list import QueueList
+from helix_desktop.ui.chat.strip import ComposerStrip
 from helix_desktop.ui.chat.todo_panel import TodoPanel
 from helix_desktop.ui.chat.trust_strip import TrustStrip
 from helix_desktop.ui.chat.view import ChatView
@@ -191,6 +192,7 @@ class ChatPage(QWidget):
         self.finding = ChatFind(self.view)
         self.ahead = Ahead()
         self.trust = TrustStrip()
+        self.key = ComposerStrip("shield-alert", "warn", "Enter key")
         self.todo = TodoPanel(self.model)
         self.nothing = EmptyState("message-square", _NOTHING, "Write a message")
         # Hidden too it would ask for its height, which a low window has to give to the composer.
@@ -205,7 +207,8 @@ class ChatPage(QWidget):
         self._pages.addWidget(self.nothing)
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
             changed.connect(self._show_what_there_is)
-        stack = column(*(self.finding, self._pages, self.todo, self.ahead, self.trust, self.composer), gap=0)
+        strips = (self.trust, self.key)
+        stack = column(*(self.finding, self._pages, self.todo, self.ahead, *strips, self.composer), gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
         self._show_what_there_is()

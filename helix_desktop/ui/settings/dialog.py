@@ -111,8 +111,10 @@ class SettingsDialog(QDialog):
         button.setChecked(True)
         for other in self._buttons.values():
             other.setFocusPolicy(Qt.FocusPolicy.TabFocus if other is button else Qt.FocusPolicy.NoFocus)
+        focused, before = self.focusWidget(), self._stack.currentWidget()
+        if focused is not None and before is not None and before.isAncestorOf(focused):
+            self.setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the new page
         self._stack.setCurrentWidget(self._pages[name])
-        focused = self.focusWidget()
         if isinstance(focused, _PageButton) and focused is not button:
             button.setFocus(Qt.FocusReason.OtherFocusReason)
 

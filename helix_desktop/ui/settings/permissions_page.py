@@ -169,15 +169,18 @@ class PermissionsPage(QWidget):
 
     def show_rules(self, workspace: str, rules: Sequence[PermissionRow]) -> None:
         """Show the rules of a workspace, and those of the session on screen."""
-        self._lead.setText(
-            f"What the agent may do in {workspace}, and what it may not."
-            if rules
-            else f"No rule holds in {workspace}: the agent asks each time."
-        )
+        self._lead.setText(self._lead_text(workspace, bool(rules)))
         self._heading.setVisible(bool(rules))
         empty_layout(self._rules)
         for rule in rules:
             self._rules.addWidget(self._card(rule))
+
+    def _lead_text(self, workspace: str, rules: bool) -> str:
+        if rules:
+            return f"What the agent may do in {workspace}, and what it may not."
+        if self.demo_calls.isChecked() and not self._demo.isHidden():
+            return f"You have no rules in {workspace}. What runs without asking is listed below."
+        return f"You have no rules in {workspace}: the agent asks each time."
 
     def show_revoked(self, rule: str) -> None:
         """Offer to take back that a rule was revoked; empty: no longer."""

@@ -175,6 +175,7 @@ class PolicyPresenter(QObject):
                     error.why,
                     "The previous policy stays in use until you fix it.",
                     actions=(BannerAction(_OPEN, "Open file"), BannerAction(_REPLACE, "Replace file")),
+                    workspace=self._shell.active,
                 )
             )
 

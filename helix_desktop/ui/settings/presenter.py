@@ -14,6 +14,7 @@ from helix_desktop.ui.settings.data_presenter import DataPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp_banner import ConsentBanner
 from helix_desktop.ui.settings.mcp_presenter import McpPresenter
+from helix_desktop.ui.settings.missing_keys import MissingKeys
 from helix_desktop.ui.settings.model_banner import ModelBanner
 from helix_desktop.ui.settings.model_menu import model_menu
 from helix_desktop.ui.settings.moving import DataMoving
@@ -60,6 +61,7 @@ class SettingsPresenter(QObject):
         self._answering = ModelBanner(
             window, shell.work, intents, desk, self._offer_models, self._use_in_session
         )
+        self._missing = MissingKeys(window, shell.work, intents, desk, self._enter_key)
         self._appearance.changed.connect(lambda _: intents.start(self._keep_theme(), "keep theme"))
         composer = shell.work.composing.composer
         composer.enter_sends = desk.settings.enter_sends
@@ -173,6 +175,10 @@ class SettingsPresenter(QObject):
         await pages.mcp.show()
         await pages.permissions.show()
         await pages.about.show()
+
+    async def _enter_key(self, provider: str) -> None:
+        await self.show("providers")
+        self._pages.providers.enter_key(provider)
 
     async def _keep_enter(self, on: bool) -> None:
         self._shell.work.composing.composer.enter_sends = on

@@ -53,6 +53,7 @@ class ProviderEditor(QWidget):
         self._name, self._url, self._key = QLineEdit(), QLineEdit(), QLineEdit()
         self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
         self._url.editingFinished.connect(lambda: self.models.knows_by(self._knows))
+        self._key.setObjectName("api_key")
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
         self._eye = IconButton("eye", "Show the key")
         self._eye.setCheckable(True)
@@ -118,6 +119,10 @@ class ProviderEditor(QWidget):
         """Give the keyboard to the first field that is empty."""
         empty = next((field for field in (self._name, self._url, self._key) if not field.text()), self._key)
         empty.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def focus_key(self) -> None:
+        """Give the keyboard to the key."""
+        self._key.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_checks(self, lines: Sequence[CheckLine]) -> None:
         """Show notices above the buttons."""

@@ -105,9 +105,12 @@ class ProvidersPresenter:
             self._follow(form.id, provider)
         if form.key:
             await self._desk.keep_key(provider.name, form.key)
-        await self._desk.save_settings(msgspec.structs.replace(settings.with_provider(provider), **names))
+        changed = msgspec.structs.replace(settings, **names, run_keys=self._desk.settings.run_keys)
+        await self._desk.save_settings(changed.with_provider(provider))
         if used:
             await self.use(self._model_in_use(provider))
+        else:
+            await self._shell.work.show_model()
         await self.refresh()
         self._choose(provider.name)
         self._stop_test()
@@ -117,6 +120,11 @@ class ProvidersPresenter:
         if form.id not in ("", provider.name) and not form.key:
             lines.append(CheckLine("Key", "failed", f"It is kept for {form.id}: type it once more."))
         self._editor.show_checks(lines)
+
+    def enter_key(self, name: str) -> None:
+        """Choose a provider and give the keyboard to its key."""
+        self._choose(name)
+        self._editor.focus_key()
 
     def _choose(self, name: str) -> None:
         names = [DEMO, *(one.name for one in self._desk.settings.providers)]

@@ -1,0 +1,42 @@
+"""A strip above the message field: what keeps messages from being answered, and a button that helps."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QWidget
+
+from helix_desktop.ui.widgets import IconLabel, PushButton, card, column, label, row
+
+_WIDEST = 788
+
+
+class ComposerStrip(QWidget):
+    """Hidden until something is in the way."""
+
+    wanted = Signal()
+    """The user pressed the button."""
+
+    def __init__(self, icon_name: str, ink: str, button: str) -> None:
+        """`ink` is a color of the theme by name."""
+        super().__init__()
+        self.button = PushButton(button, "primary")
+        self.button.clicked.connect(self.wanted)
+        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
+        parts = row(
+            IconLabel(icon_name, px=19, ink=ink), column(self._title, self._text, gap=2), self.button,
+            margins=(16, 11, 12, 11), gap=12,
+        )  # fmt: skip
+        parts.setStretch(1, 1)
+        framed: QFrame = card(parts)
+        framed.setMaximumWidth(_WIDEST)
+        outer = row(None, framed, None, margins=(14, 4, 14, 4), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+
+    def show_text(self, title: str, text: str) -> None:
+        """Say what is in the way, and what that means."""
+        self._title.setText(title)
+        self._text.setText(text)
+        self.setAccessibleName(f"{title}. {text}")
