@@ -53,6 +53,8 @@ def run_turn(given: argparse.Namespace) -> int:
         room.listen(voice.hear)
         try:
             conversation = await _session(room, given.session)
+            if model is None:
+                demand_chosen_model(conversation)
             _say_who_goes_on(conversation)
             await _allow(conversation, given)
             await conversation.set_mode(given.mode or conversation.mode)
@@ -63,6 +65,16 @@ def run_turn(given: argparse.Namespace) -> int:
             raise
 
     return in_room(given, work)
+
+
+def demand_chosen_model(conversation: Conversation) -> None:
+    """Raise InputUnusable if the model that was chosen for a session is not set up: nobody else is asked."""
+    chosen = conversation.session.transcript.chosen_model
+    if chosen and conversation.model.label != chosen:
+        raise InputUnusable(
+            f"{chosen} is chosen for this session, but isn't set up here.",
+            fix="Set it up in Settings, Providers, or name another model with --model.",
+        )
 
 
 def _say_who_goes_on(conversation: Conversation) -> None:
