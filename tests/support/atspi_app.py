@@ -1,8 +1,8 @@
 """The real window for tests of accessibility: opens one page or dialog after the other, as it is told.
 
 `python tests/support/atspi_app.py FOLDER` reads a command from each line of standard input and answers with
-one line of JSON: `open SCENE`, `close`, `tab` (what Tab passes), `announce TEXT`,
-`stir TIMES` (rows come and go).
+one line of JSON: `work TURNS`, `open SCENE`, `close`, `tab` (what Tab passes, and where that is not
+seen), `announce TEXT`, `stir TIMES` (rows come and go).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import qasync
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QAction
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QAccessible, QAction, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
@@ -31,11 +31,12 @@ from helix_desktop.ui import dialogs
 from helix_desktop.ui.chat.accessible import RowButton
 from helix_desktop.ui.main_window import Place
 from helix_desktop.ui.settings.dialog import SettingsPage
+from helix_desktop.workspaces.saved_rules import SavedRules
 from tests.support.chat_gallery import rows_of_all_kinds, rows_of_subagents
 from tests.support.window_rig import Rig, opened_window, until
 
 _MOST_STEPS = 400
-_TURNS = 3  # of the sample: enough for sweeps and folds, and for something to hand over
+_LOOK_EVERY_S = 0.01
 _PAGES: tuple[SettingsPage, ...] = (
     "providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about",
 )  # fmt: skip
@@ -175,6 +176,20 @@ SCENES: dict[str, Scene] = {
 }
 
 
+async def _work(rig: Rig, turns: int) -> None:
+    """Play the next turns of the sample, and agree to what it asks for."""
+    sample = next(script for script in read_scripts(resources_dir() / "demo") if script.name == SAMPLES[0])
+    SavedRules(rig.opened.desk.registry, rig.opened.shell.active).set_demo_calls("once")
+    for _ in range(turns):
+        done = rig.talk.session.transcript.turns
+        rig.typed(sample.asks[done])
+        while rig.talk.running or rig.talk.session.transcript.turns == done:
+            for ask in rig.talk.asks:
+                rig.talk.decide(ask.call_id, "once")
+            await asyncio.sleep(_LOOK_EVERY_S)
+        await rig.turn_over()
+
+
 async def _stir(rig: Rig, times: int) -> int:
     """Let rows come, go and be scrolled; returns at once, how many rows there are then."""
     rows = [*rows_of_all_kinds(), *rows_of_subagents()]
@@ -191,21 +206,46 @@ async def _stir(rig: Rig, times: int) -> int:
     return len(rows)
 
 
-def tab_round(shown: QWidget) -> list[str]:
-    """Press Shift+Tab, then Tab, each until it comes back; what had the keyboard on the way."""
-    return [*_round(shown, Qt.Key.Key_Backtab), *_round(shown, Qt.Key.Key_Tab)]
+class TabRound:
+    """Goes round with Tab, and looks whether the user can see where the keyboard is."""
+
+    def __init__(self) -> None:
+        self._looked_at: set[QWidget] = set()
+        self._unseen: list[str] = []
+
+    def go(self, shown: QWidget) -> dict[str, list[str]]:
+        """Press Shift+Tab, then Tab, each until it comes back; what had the keyboard, and hid it."""
+        self._unseen = []
+        passed = [*self._round(shown, Qt.Key.Key_Backtab), *self._round(shown, Qt.Key.Key_Tab)]
+        return {"passed": passed, "unseen": self._unseen}
+
+    def _round(self, shown: QWidget, key: Qt.Key) -> list[str]:
+        passed: dict[str, None] = {}
+        for _ in range(_MOST_STEPS):
+            self._press(QApplication.focusWidget() or shown, key)
+            focused = QApplication.focusWidget()
+            reached = _reached(focused) if focused is not None else "nothing"
+            if reached in passed:
+                break
+            passed[reached] = None
+        return list(passed)
+
+    def _press(self, focused: QWidget, key: Qt.Key) -> None:
+        look = focused.hasFocus() and focused not in self._looked_at and not isinstance(focused, RowButton)
+        before = _picture(focused) if look else None
+        QTest.keyClick(focused, key)
+        if before is None or focused.hasFocus():
+            return
+        self._looked_at.add(focused)
+        if _picture(focused) == before:
+            self._unseen.append(f"{type(focused).__name__} {focused.accessibleName()} {focused.objectName()}")
 
 
-def _round(shown: QWidget, key: Qt.Key) -> list[str]:
-    passed: dict[str, None] = {}
-    for _ in range(_MOST_STEPS):
-        QTest.keyClick(QApplication.focusWidget() or shown, key)
-        focused = QApplication.focusWidget()
-        reached = _reached(focused) if focused is not None else "nothing"
-        if reached in passed:
-            break
-        passed[reached] = None
-    return list(passed)
+def _picture(widget: QWidget) -> QImage:
+    """What is seen of a widget and close around it."""
+    window = widget.window()
+    place = QRect(widget.mapTo(window, QPoint(0, 0)), widget.size()).adjusted(-4, -4, 4, 4)
+    return window.grab(place.intersected(window.rect())).toImage()
 
 
 def _reached(focused: QWidget) -> str:
@@ -229,13 +269,9 @@ async def serve(app: QApplication, folder: Path) -> None:
     threading.Thread(target=read, daemon=True).start()
     async with opened_window(app, folder) as rig:
         await rig.opened.shell.open_sample()
-        sample = next(
-            script for script in read_scripts(resources_dir() / "demo") if script.name == SAMPLES[0]
-        )
-        for ask in sample.asks[:_TURNS]:
-            await rig.say(ask)
         _answer("ready")
         scene: AbstractAsyncContextManager[QWidget] | None = None
+        tab = TabRound()
         shown: QWidget = rig.window
         while (line := await lines.get()) != "end":
             command, _, rest = line.partition(" ")
@@ -245,7 +281,10 @@ async def serve(app: QApplication, folder: Path) -> None:
                 await _activate(shown)
                 _answer(QAccessible.uniqueId(QAccessible.queryAccessibleInterface(shown)))
             elif command == "tab":
-                _answer(tab_round(shown))
+                _answer(tab.go(shown))
+            elif command == "work":
+                await _work(rig, int(rest))
+                _answer("done")
             elif command == "stir":
                 _answer(await _stir(rig, int(rest)))
             elif command == "announce":
