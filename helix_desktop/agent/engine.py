@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Literal
 
 import msgspec
 
@@ -113,18 +112,21 @@ class Engine:
         except asyncio.CancelledError:
             await self._end(TurnEnded(self.cut_off))
             raise
-        except BudgetSpent as error:
-            return await self._end(TurnEnded("failed", error.what, error.why, error.fix, "budget"))
-        except ImagesRefused as error:
-            label = self._settings()[1].info.label
-            cause: Literal["", "image"] = "image" if error.seqs else ""
-            ended = TurnEnded("failed", error.what, error.why, error.fix, cause, error.seqs, label)
-            return await self._end(ended)
         except HelixError as error:
-            return await self._end(TurnEnded("failed", error.what, error.why, error.fix))
+            return await self._end(self._failure(error))
         except Exception as error:
-            await self._end(TurnEnded("failed", "Helix Desktop made a mistake.", repr(error), "See the log."))
+            ended = TurnEnded("failed", "Something went wrong.", repr(error), "See the log.")
+            await self._end(msgspec.structs.replace(ended, remedies=("open_log",)))
             raise
+
+    def _failure(self, error: HelixError) -> TurnEnded:
+        ended = TurnEnded("failed", error.what, error.why, error.fix, remedies=error.remedies)
+        if isinstance(error, BudgetSpent):
+            return msgspec.structs.replace(ended, cause="budget")
+        if isinstance(error, ImagesRefused) and error.seqs:
+            label = self._settings()[1].info.label
+            return msgspec.structs.replace(ended, cause="image", images=error.seqs, refused_by=label)
+        return ended
 
     async def _open(self, text: str, attachments: Sequence[Attachment], queued: int) -> None:
         self.partial = ""
@@ -272,9 +274,9 @@ class Engine:
                 await self._record_partial()
             await self._session.close_calls(ended.how)
             if not await self._session.end_turn(ended) and ended.how == "failed":
-                self._session.publish(Trouble(ended.what, ended.why, ended.fix))
+                self._session.publish(Trouble(ended.what, ended.why, ended.fix, ended.remedies))
         except HelixError as error:
-            self._session.publish(Trouble(error.what, error.why, error.fix))
+            self._session.publish(Trouble(error.what, error.why, error.fix, error.remedies))
         self._steward.after_turn()
         return ended
 

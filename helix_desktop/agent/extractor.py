@@ -96,6 +96,7 @@ class Extractor:
             "There is no model that could extract.",
             "The offline demo answers from a script.",
             "Choose a model in Settings.",
+            remedies=("provider_settings",),
         )
 
     async def _in_parts(self, source: Source, asked: str, words: int, room: int) -> tuple[Model, Said, str]:

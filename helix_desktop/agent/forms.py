@@ -101,5 +101,6 @@ class Forms:
                 "That form does not fit the window.",
                 f"It takes about {grown:,} tokens more, and {max(left, 0):,} are left.",
                 "Choose a preview or an extract, or make room first.",
+                remedies=("compact",),
             )
         return (chosen,)

@@ -33,6 +33,7 @@ from helix_desktop.context.errors import (
 from helix_desktop.context.message import Request
 from helix_desktop.context.observation import Stretch
 from helix_desktop.context.policy import Policy
+from helix_desktop.context.remedy import Remedy
 from helix_desktop.context.rewrite_kind import Trigger
 from helix_desktop.context.rows import Row, rows_of
 from helix_desktop.context.spending import BackgroundWork, Estimate, SpendAnswer
@@ -247,7 +248,7 @@ class Steward:
         try:
             await work()
         except HelixError as error:
-            self._session.publish(Trouble(error.what, error.why, error.fix))
+            self._session.publish(Trouble(error.what, error.why, error.fix, error.remedies))
 
     async def settle(self) -> None:
         """Wait for the handover and the observations under way, if there are any."""
@@ -273,7 +274,8 @@ class Steward:
         )
         what = "The next request does not fit."
         if not policy.enabled:
-            return RequestTooLarge(what, why, "Compaction is off: turn a profile on.")
+            remedies: tuple[Remedy, ...] = ("policy_settings",)
+            return RequestTooLarge(what, why, "Compaction is off: turn a profile on.", remedies=remedies)
         return RequestTooLarge(what, why, "Use a larger window, or begin a new session.")
 
     def _linted(self, window: Window) -> Window:

@@ -150,6 +150,7 @@ class Trouble(msgspec.Struct, frozen=True):
     what: str
     why: str = ""
     fix: str = ""
+    remedies: tuple[str, ...] = ()
 
 
 Update = (

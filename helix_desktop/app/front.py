@@ -38,7 +38,8 @@ def front_of(frame: Frame) -> Front:
         tell_here()(error)
 
     def fail(error: BaseException) -> None:
-        tell(HelixError("Helix Desktop made a mistake.", f"{type(error).__name__}: {error}", "See the log."))
+        why = f"{type(error).__name__}: {error}"
+        tell(HelixError("Something went wrong.", why, "See the log.", remedies=("open_log",)))
 
     scope = TaskScope(fail)
     return Front(window, frame.appearance, frame.layout, scope, Intents(scope, tell, tell_here))

@@ -98,6 +98,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
                 f"No model of {self.name} is chosen.",
                 "None is listed for it.",
                 f"Add one in Settings, Providers, or name it as {self.name}/MODEL.",
+                remedies=("provider_settings",),
             )
         return wanted
 
@@ -143,7 +144,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if provider is None:
             known = ", ".join(entry.name for entry in self.providers) or "none yet"
             raise HelixError(
-                f"There is no provider {name}.", f"Known: {known}.", "Add it in Settings, Providers."
+                f"There is no provider {name}.",
+                f"Known: {known}.",
+                "Add it in Settings, Providers.",
+                remedies=("provider_settings",),
             )
         return provider, provider.info(model, catalogue)
 
@@ -196,6 +200,7 @@ class SettingsFile:
             f"Some settings in {self._path} cannot be used: {', '.join(wrong)}.",
             f"{'; '.join(wrong.values())}." + (f" The file is kept as {kept.name}." if kept else ""),
             "They are as by default now. Set them again in Settings.",
+            remedies=("provider_settings",),
         )
 
     async def save(self, settings: Settings) -> None:

@@ -26,15 +26,24 @@ HelixError
 
 from __future__ import annotations
 
+from helix_desktop.context.remedy import Remedy
 from helix_desktop.context.tool import Delegated
 
 
 class HelixError(Exception):
     """Something a person is told: what happened, why, and what to do."""
 
-    def __init__(self, what: str, why: str = "", fix: str = "") -> None:
+    remedies: tuple[Remedy, ...] = ()
+    """What of `fix` the app can do, the best first."""
+
+    def __init__(
+        self, what: str, why: str = "", fix: str = "", *, remedies: tuple[Remedy, ...] | None = None
+    ) -> None:
+        """`remedies` replace those of the class."""
         super().__init__(" ".join(part for part in (what, why, fix) if part))
         self.what, self.why, self.fix = what, why, fix
+        if remedies is not None:
+            self.remedies = remedies
 
 
 class InputUnusable(HelixError):
@@ -55,6 +64,8 @@ class WorkspaceMissing(HelixError):
 
 class WorkspaceUntrusted(HelixError):
     """The person has not said that they trust a workspace's folder."""
+
+    remedies: tuple[Remedy, ...] = ("trust_folder",)
 
 
 class WindowSilent(HelixError):
@@ -140,17 +151,25 @@ class ModelError(HelixError):
 class ModelUnreachable(ModelError):
     """The model's server did not answer, also after retries."""
 
+    remedies: tuple[Remedy, ...] = ("choose_model",)
+
 
 class ModelRefused(ModelError):
     """The model's server refused the request: key, name or parameters."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model",)
 
 
 class KeyRefused(ModelRefused):
     """The model's server does not take the key, or wants one."""
 
+    remedies: tuple[Remedy, ...] = ("provider_settings",)
+
 
 class ImagesRefused(ModelRefused):
     """The model's server refused an image; `seqs` are the messages that may hold it."""
+
+    remedies: tuple[Remedy, ...] = ("send_without_images", "choose_model")
 
     def __init__(self, what: str, why: str = "", fix: str = "", seqs: tuple[int, ...] = ()) -> None:
         super().__init__(what, why, fix)
@@ -163,6 +182,8 @@ class ModelOverflow(ModelError):
     `asked` and `window` are the tokens of both by its own count, as far as it said them; 0: it did not.
     """
 
+    remedies: tuple[Remedy, ...] = ("compact", "provider_settings")
+
     def __init__(self, what: str, why: str = "", fix: str = "", *, asked: int = 0, window: int = 0) -> None:
         super().__init__(what, why, fix)
         self.asked, self.window = asked, window
@@ -170,6 +191,8 @@ class ModelOverflow(ModelError):
 
 class ModelNonsense(ModelError):
     """The model's server answered with something that is no answer."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model",)
 
 
 class ToolError(HelixError):
@@ -189,6 +212,8 @@ class SubagentFailed(ToolError):
 class ModelUnchosen(HelixError):
     """The model of a session is not to be had, and the person has not said which one goes on."""
 
+    remedies: tuple[Remedy, ...] = ("choose_model",)
+
     WHAT = "Nothing was sent: choose first which model goes on."
 
     def __init__(self, label: str) -> None:
@@ -200,13 +225,19 @@ class ModelUnchosen(HelixError):
 class BudgetSpent(HelixError):
     """A session has spent what it may; no model is called any more until the person allows more."""
 
+    remedies: tuple[Remedy, ...] = ("set_budget",)
+
 
 class RequestInvalid(HelixError):
     """The next request would break the wire format's rules and cannot be repaired."""
 
+    remedies: tuple[Remedy, ...] = ("undo_compaction",)
+
 
 class RequestTooLarge(HelixError):
     """The next request does not fit the window, also after everything allowed was tried."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model", "new_session")
 
 
 class CompactionRefused(HelixError):

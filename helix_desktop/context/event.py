@@ -226,8 +226,8 @@ class OutputHeld(Fact, frozen=True, tag="output-held"):
 class TurnEnded(Fact, frozen=True, tag="turn-ended"):
     """The agent's turn is over, and how; the three texts are for the person when it failed.
 
-    `cause` names what a person can change with a click: the budget was spent, or the model `refused_by`
-    refused an image in one of the messages `images`.
+    `remedies` name what the app can do about it. `cause` says that the budget was spent, or that the model
+    `refused_by` refused an image in one of the messages `images`.
     """
 
     how: Ended
@@ -237,6 +237,7 @@ class TurnEnded(Fact, frozen=True, tag="turn-ended"):
     cause: Literal["", "budget", "image"] = ""
     images: tuple[int, ...] = ()
     refused_by: str = ""
+    remedies: tuple[str, ...] = ()
 
 
 class TurnRetried(Fact, frozen=True, tag="turn-retried"):

@@ -17,6 +17,7 @@ from helix_desktop.context.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from helix_desktop.context.remedy import Remedy
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.http import FaultKind, Http, HttpFault, HttpReply
 from helix_desktop.providers.refusal import (
@@ -40,6 +41,8 @@ _BROKEN: Mapping[FaultKind, str] = {
 
 KEY_ADVICE = "Enter the right key in Settings, Providers."
 """What to do about a key that is refused or missing, where nothing more is known."""
+
+_ADDRESS: tuple[Remedy, ...] = ("provider_settings",)
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
@@ -110,13 +113,15 @@ class Endpoint:
         what = f"{self.provider} cannot be reached at {self.base_url}."
         if fault.kind == "address":
             fix = fault.fix or "Write the base URL as https://host/v1 in Settings, Providers."
-            return ModelUnreachable(what, detail, fix)
+            return ModelUnreachable(what, detail, fix, remedies=_ADDRESS)
         if fault.kind == "tls":
             fix = fault.fix or "Check http:// or https:// in the base URL."
-            return ModelUnreachable(what, f"No secure connection could be made: {detail}.", fix)
+            why = f"No secure connection could be made: {detail}."
+            return ModelUnreachable(what, why, fix, remedies=_ADDRESS)
         if fault.kind == "connect":
             fix = fault.fix or "Check that the server is running, the base URL, and the network."
-            return Transient(f"no connection ({detail})", ModelUnreachable(what, f"{detail}.", fix))
+            error = ModelUnreachable(what, f"{detail}.", fix, remedies=_ADDRESS)
+            return Transient(f"no connection ({detail})", error)
         reason = _BROKEN[fault.kind]
         error = ModelUnreachable(
             f"{self.provider} did not finish its answer.",
@@ -181,12 +186,16 @@ class Endpoint:
                 if model
                 else (f"{self.provider} has nothing at {self.base_url}.")
             )
-            return ModelRefused(what, words, "Check the model's name, and the base URL: most end in /v1.")
+            fix = "Check the model's name, and the base URL: most end in /v1."
+            return ModelRefused(what, words, fix, remedies=("choose_model", *_ADDRESS))
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             place = self.redact(headers.get("location", "elsewhere"))
             why = f"The server sends callers on to {place}; a key is never sent on."
             return ModelRefused(
-                f"{self.base_url} is not the right base URL.", why, "Enter the new one in Settings."
+                f"{self.base_url} is not the right base URL.",
+                why,
+                "Enter the new one in Settings.",
+                remedies=_ADDRESS,
             )
         fix = "If the message does not help, try another model."
         return ModelRefused(f"{self.provider} refused the request ({name_of(status)}).", words, fix)

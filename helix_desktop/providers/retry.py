@@ -103,7 +103,7 @@ class Outage:
             why = f"{why} It asks to wait {_duration(asked_s)}."
         elif self.failed > 1:
             why = f"{why} Tried {self.failed} times in {_duration(self._waited)}."
-        return type(error)(error.what, why.strip(), error.fix)
+        return type(error)(error.what, why.strip(), error.fix, remedies=error.remedies)
 
 
 def is_transient(status: int) -> bool:

@@ -12,6 +12,7 @@ def nothing_sent(provider: str, lacking: str) -> ModelNonsense:
         f"{provider} sent no answer.",
         f"Its reply holds no {lacking}.",
         "Check that the base URL is that of a chat model, and the dialect.",
+        remedies=("provider_settings",),
     )
 
 
@@ -42,4 +43,5 @@ def empty_answer(provider: str, stop: Stop, why: str = "") -> ModelNonsense | Mo
         f"{provider} gave an empty answer.",
         "It ended without any text and without calling a tool.",
         "Send the message again. If it stays empty, check the window that the server gives this model.",
+        remedies=("provider_settings", "choose_model"),
     )

@@ -188,6 +188,7 @@ class StreamedModel:
             f"{self._info.provider} answered with something that is no answer.",
             self._endpoint.redact(why),
             f"Check the base URL {self._endpoint.base_url}: most end in /v1. Check the dialect too.",
+            remedies=("provider_settings",),
         )
 
 

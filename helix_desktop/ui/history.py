@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, get_args
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -14,6 +14,7 @@ from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered
 from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.handover import render
+from helix_desktop.context.remedy import Remedy
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.rows import DividerRow
 from helix_desktop.ui.dialogs import pick_save_file
@@ -43,9 +44,13 @@ class History(QObject):
         self._window, self._screens, self._work, self._intents = window, screens, work, intents
         self._rewriting = rewriting
         self._remedies: dict[str, Callable[[], object]] = {
+            "compact": window.commands.compact_now.trigger,
+            "new_session": window.commands.new_session.trigger,
+            "undo_compaction": window.commands.undo_compaction.trigger,
             "set_budget": work.spending.ask,
             "try_now": lambda: self._with(lambda one: one.try_now()),
         }
+        window.banners.acted.connect(lambda _, action: self._help(action))
         self._connect_chat()
         self._connect_timeline()
         screens.cache.recall_requested.connect(lambda *what: self._do(self.recall(*what), "recall"))
@@ -94,10 +99,15 @@ class History(QObject):
                 self.show_event(self._about(key))
             case _ if action in _TURN_ACTIONS:
                 self._with(lambda one: self._do(_TURN_ACTIONS[action](one), action))
-            case _ if action in self._remedies:
-                self._remedies[action]()
             case _:
-                pass
+                self._help(action)
+
+    def _help(self, action: str) -> None:
+        """Do what helps against an error; other parts of the window do what is theirs."""
+        if action in self._remedies:
+            self._remedies[action]()
+        elif action in get_args(Remedy):
+            self._window.remedy_requested.emit(action)
 
     def _about(self, key: str) -> int:
         model = self._screens.chat.model

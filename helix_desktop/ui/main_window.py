@@ -80,6 +80,8 @@ class MainWindow(QMainWindow):
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
     first_frame = Signal()
     stop_requested = Signal()
+    remedy_requested = Signal(str)
+    """What is to be done about an error, where another part of the window does it."""
     page_shown = Signal(str)
 
     def __init__(self, memory: LayoutMemory) -> None:

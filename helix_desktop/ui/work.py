@@ -22,6 +22,7 @@ from helix_desktop.context import planner
 from helix_desktop.context.budget import Gauge
 from helix_desktop.context.event import TurnEnded, UserSpoke
 from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
+from helix_desktop.ui.action_text import action_label
 from helix_desktop.ui.beside import Beside
 from helix_desktop.ui.budgeting import SpendingPresenter
 from helix_desktop.ui.cache_browser.presenter import CachePresenter
@@ -293,9 +294,10 @@ class Work(QObject):
                 Banner(
                     _BREAKER,
                     "warning",
-                    "Handovers have stopped.",
-                    f"{planner.BREAKER} in a row failed or would not have freed enough.",
-                    "Hand over by hand, or go on: a request that does not fit is made to fit, or refused.",
+                    "Automatic compaction paused.",
+                    f"The last {planner.BREAKER} attempts failed or freed too little.",
+                    "Compact now, or continue: oversized requests are trimmed or stopped.",
+                    (BannerAction("compact", action_label("compact")),),
                     workspace=workspace,
                     session=session,
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
+from helix_desktop.ui.action_text import action_label
 from helix_desktop.ui.chat.look import BODY, SMALL, UI
 from helix_desktop.ui.chat.markdown import Leaf, Prose, Span
 from helix_desktop.ui.chat.paint import (
@@ -25,12 +26,6 @@ from helix_desktop.ui.chat.text_piece import TextPiece
 
 _PAD = 16.0
 _DETAILS = "details"
-
-
-def action_label(action: str) -> str:
-    """The words on an action's button."""
-    words = action.replace("_", " ").replace("-", " ")
-    return words[:1].upper() + words[1:]
 
 
 def paragraph(text: str, studio: Studio, color: str, size: int, bold: bool = False) -> TextPiece:

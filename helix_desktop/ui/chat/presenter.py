@@ -21,6 +21,7 @@ from helix_desktop.agent.update import (
 )
 from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, Recorded
 from helix_desktop.context.tool import ApprovalAsk
+from helix_desktop.ui.action_text import known_remedies
 from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
 from helix_desktop.ui.chat.live_calls import LiveCalls
@@ -121,7 +122,8 @@ class ChatPresenter:
             case Trouble() as trouble:
                 self._troubles += 1
                 key = f"trouble{self._troubles}"
-                self._put(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix))
+                actions = known_remedies(trouble.remedies)
+                self._put(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix, actions))
             case _:
                 pass
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.context.event import AssistantSpoke, Recorded, TurnEnded, TurnRetried
 from helix_desktop.context.message import Ended
+from helix_desktop.ui.action_text import known_remedies
 from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, Row
 
 _ENDED: dict[Ended, str] = {
@@ -72,7 +73,7 @@ def _end_row(recorded: Recorded, ended: TurnEnded) -> DividerRow | NoticeRow | N
     if ended.how == "done":
         return None
     if ended.cause == "budget":
-        actions = ("set_budget", "retry")
-        return NoticeRow(key, "warning", ended.what, ended.why, "Set a larger one, and retry.", actions)
-    remedies = ("send_without_images",) if ended.cause == "image" else ()
+        fix = "Set a larger one, and retry."
+        return NoticeRow(key, "warning", ended.what, ended.why, fix, ("set_budget", "retry"))
+    remedies = known_remedies(ended.remedies)
     return NoticeRow(key, "error", ended.what, ended.why, ended.fix, (*remedies, "retry"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helix_desktop.context.errors import HelixError
+from helix_desktop.ui.action_text import action_label
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.usage_bar import Pressure
 
@@ -95,7 +96,12 @@ class Banner:
 
 def error_banner(error: HelixError, workspace: str = "", session: str = "") -> Banner:
     """Return the banner that says what went wrong."""
-    return Banner(error.what, "error", error.what, error.why, error.fix, workspace=workspace, session=session)
+    actions = tuple(BannerAction(one, action_label(one)) for one in error.remedies)
+    return Banner(
+        *(error.what, "error", error.what, error.why, error.fix, actions),
+        workspace=workspace,
+        session=session,
+    )
 
 
 def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:

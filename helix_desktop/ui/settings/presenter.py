@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-from PySide6.QtCore import QObject, QPoint, Signal
+from PySide6.QtCore import QObject, QPoint, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
@@ -78,6 +79,7 @@ class SettingsPresenter(QObject):
             )
         )
         window.commands.settings.triggered.connect(lambda: self._open("providers"))
+        window.remedy_requested.connect(self._help)
         window.commands.about.triggered.connect(lambda: self._open("about"))
 
     @property
@@ -152,6 +154,20 @@ class SettingsPresenter(QObject):
         if conversation is self._shell.work.conversation:
             self._shell.work.model_chosen.emit()
             await self._shell.work.show_model()
+
+    def _help(self, remedy: str) -> None:
+        """Do what helps against an error, if it is done here."""
+        match remedy:
+            case "provider_settings":
+                self._open("providers")
+            case "policy_settings":
+                self._open("policy")
+            case "choose_model":
+                self._choose_model()
+            case "open_log":
+                QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._desk.data_folder / "logs")))
+            case _:
+                pass
 
     def _open(self, page: SettingsPage) -> None:
         self._intents.start(self.show(page), "settings")

@@ -35,6 +35,9 @@ class Trusting(QObject):
         self._window, self._work, self._desk, self._changed = window, work, desk, changed
         self._strip: TrustStrip = work.screens.chat.trust
         self._strip.wanted.connect(lambda: intents.start(self._ask_here(), "trust"))
+        window.remedy_requested.connect(
+            lambda remedy: intents.start(self._ask_here(), "trust") if remedy == "trust_folder" else None
+        )
         work.shown.connect(self.show)
 
     def show(self) -> None:

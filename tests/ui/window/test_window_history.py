@@ -153,16 +153,16 @@ async def test_three_failed_handovers_raise_a_banner_that_goes_with_the_next_goo
         await rig.say("And now?")
         for _ in range(3):
             await rig.talk.session.record(HandoverFailed("A handover failed.", "The model said nothing."))
-        assert "Handovers have stopped" in rig.banners()
+        assert "Automatic compaction paused" in rig.banners()
         first = rig.room.id
         await rig.open_folder("other")
-        assert "Handovers have stopped" not in rig.banners()
+        assert "Automatic compaction paused" not in rig.banners()
         await rig.opened.shell.open_workspace(first)
-        assert "Handovers have stopped" in rig.banners()
+        assert "Automatic compaction paused" in rig.banners()
 
         rig.talk.compact()
         await until(lambda: rig.facts(HandoverMade), "a handover")
-        await until(lambda: "Handovers have stopped" not in rig.banners(), "the banner gone")
+        await until(lambda: "Automatic compaction paused" not in rig.banners(), "the banner gone")
 
 
 async def test_the_preview_is_the_request(qapp: QApplication, tmp_path: Path) -> None:

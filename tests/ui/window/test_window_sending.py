@@ -28,6 +28,7 @@ async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication,
 
         press(rig.chat, "Send this")
         assert rig.composer.editor.hasFocus()
+        await rig.decide("once")
         await until(lambda: rig.facts(TurnEnded), "the turn ended")
         await rig.turn_over()
 
@@ -209,6 +210,24 @@ async def test_a_server_that_is_down_is_waited_for(qapp: QApplication, tmp_path:
         assert rig.rows(AssistantRow)[-1].text == "Here"
         assert [one.how for one in rig.facts(TurnEnded)] == ["done"]
         assert not rig.rows(NoticeRow)
+
+
+async def test_a_refused_key_leads_to_where_it_is_entered(qapp: QApplication, tmp_path: Path) -> None:
+    """The last part of an error is a button, in the chat and in a banner."""
+    script = in_turn(error(401, "Incorrect API key provided"))
+    async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.say("Anybody?")
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.actions == ("provider_settings", "retry")
+        settings = rig.opened.settings
+        rig.chat.view.action_triggered.emit(notice.key, "provider_settings")
+        await until(settings.dialog.isVisible, "the page of providers")
+        settings.dialog.close()
+        rig.window.banners.acted.emit("any error", "policy_settings")
+        await until(settings.dialog.policy.isVisible, "the page of the policy")
+        settings.dialog.close()
 
 
 async def test_stop_ends_the_wait_for_a_server(qapp: QApplication, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.errors import DigestUnknown, ModelOverflow
-from helix_desktop.context.event import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.context.event import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE
@@ -231,7 +231,7 @@ async def test_off_is_off() -> None:
     rig = Rig(ScriptedModel(thinking_aloud(30)), PROFILES["off"])
     talk = await rig.begin()
     ended = await talk.run("Think.")
-    assert ended == TurnEnded("failed", ended.what, ended.why, "Compaction is off: turn a profile on.")
+    assert (ended.fix, ended.remedies) == ("Compaction is off: turn a profile on.", ("policy_settings",))
     for former, later in pairwise(rig.model.requests):
         assert later.messages[: len(former.messages)] == former.messages
     assert talk.session.transcript.rewrites.made == {}

@@ -274,7 +274,7 @@ async def test_a_failure_is_told_to_the_parent_with_the_link() -> None:
     with pytest.raises(SubagentFailed) as raised:
         await family.talk.subagents.run("alpha")
     assert (await family.log(raised.value.session))[-1].event == TurnEnded(
-        "failed", REFUSED.what, REFUSED.why, REFUSED.fix
+        "failed", REFUSED.what, REFUSED.why, REFUSED.fix, remedies=REFUSED.remedies
     )
     await family.sound()
 
@@ -310,7 +310,7 @@ async def test_a_mistake_of_ours_fails_it_and_nothing_hangs() -> None:
 
     family = Family({"alpha": broken})
     await family.begin()
-    with pytest.raises(SubagentFailed, match="made a mistake"):
+    with pytest.raises(SubagentFailed, match="Something went wrong"):
         await family.talk.subagents.run("alpha")
     await family.sound()
 

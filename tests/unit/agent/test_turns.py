@@ -142,7 +142,7 @@ async def test_a_model_error_ends_the_turn(error: ModelRefused, step: int, piece
     rig = Rig(ScriptedModel(in_turn(*([called(("say", {}))] * step), broken, said("Here again."))))
     talk = await rig.begin()
     ended = await talk.run("Go.")
-    assert ended == TurnEnded("failed", error.what, error.why, error.fix)
+    assert ended == TurnEnded("failed", error.what, error.why, error.fix, remedies=error.remedies)
     assert rig.events(TurnEnded) == [ended]
     assert [one.text for one in rig.events(AssistantSpoke)][step:] == ["I think"] * pieces
     assert (await talk.run("Again.")).how == "done"
