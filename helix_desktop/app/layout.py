@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ class LayoutFile:
 
     def __init__(self, path: Path) -> None:
         self._path, self._files = path, TomlFiles()
+        self._writing = threading.Lock()
         try:
             self._fields: dict[str, Any] = self._files.read(path)
         except HelixError:
@@ -49,6 +51,7 @@ class LayoutFile:
     def save(self) -> None:
         """Write the file; a full disk costs the sizes, nothing else."""
         try:
-            self._files.write(self._path, self._fields)
+            with self._writing:  # from threads, while the window goes on remembering
+                self._files.write(self._path, dict(self._fields))
         except OSError:
             return
