@@ -11,8 +11,9 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered
-from helix_desktop.context.event_summary import HandoverMade
+from helix_desktop.context.event import AssistantSpoke, Event, ToolAnswered, UserSpoke
+from helix_desktop.context.event_rewrite import FoldMade, SweepMade
+from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
 from helix_desktop.context.handover import render
 from helix_desktop.context.remedy import Remedy
 from helix_desktop.context.transcript import Transcript
@@ -24,6 +25,7 @@ from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.rewrite_text import trigger_text
 from helix_desktop.ui.rewriting import Rewriting
+from helix_desktop.ui.standing import Standings
 from helix_desktop.ui.work import CONTINUE, Screens, Work
 
 _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
@@ -55,6 +57,10 @@ class History(QObject):
         self._connect_timeline()
         screens.cache.recall_requested.connect(lambda *what: self._do(self.recall(*what), "recall"))
         screens.cache.chat_requested.connect(lambda: window.show_page("chat"))
+        screens.cache.table.chat_requested.connect(lambda digest: self.show_event(self._said(digest)))
+        screens.cache.table.timeline_requested.connect(
+            lambda digest: self._work.reveal(self._rewrite(digest))
+        )
         screens.inspector.row_activated.connect(self.show_event)
         screens.inspector.row_text_requested.connect(self._show_row)
         screens.inspector.preview_requested.connect(self.show_request)
@@ -155,6 +161,31 @@ class History(QObject):
         self._window.show_page("chat")
         self._screens.chat.view.jump_to(chat_key(known, seq))
 
+    def _said(self, digest: str) -> int:
+        """The newest event of the session on screen that names a content; 0 for none."""
+        talk = self._work.conversation
+        items = reversed(talk.session.transcript.items) if talk is not None else iter(())
+        return next((item.seq for item in items if digest in _digests(item.event)), 0)
+
+    def _rewrite(self, digest: str) -> int:
+        """The rewrite that stands for a content in this session, or whose index it is; 0 for none."""
+        talk = self._work.conversation
+        if talk is None:
+            return 0
+        seq = self._said(digest)
+        cover = Standings(talk.session.transcript).cover(seq) if seq else None
+        if cover is not None:
+            return cover.seq
+        for one in reversed(talk.session.log):
+            match one.event:
+                case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index) if (
+                    index == digest
+                ):
+                    return one.seq
+                case SweepMade(masked=masked) if seq in masked:
+                    return one.seq
+        return 0
+
     def _find(self) -> None:
         if self._window.page() == "chat":
             self._screens.chat.finding.enter()
@@ -177,6 +208,18 @@ class History(QObject):
             raise HelixError(
                 f"{place} could not be written.", f"{error}.", "Choose another place."
             ) from error
+
+
+def _digests(event: Event) -> tuple[str, ...]:
+    """The contents that an event names."""
+    match event:
+        case ToolAnswered(digest=digest):
+            return (digest,)
+        case AssistantSpoke(short=short):
+            return tuple(digest for call in short for digest in call.digests)
+        case UserSpoke(attachments=attachments):
+            return tuple(one.digest for one in attachments)
+    return ()
 
 
 def chat_key(transcript: Transcript, seq: int) -> str:

@@ -6,6 +6,7 @@ not open yet is opened after a question, because opening starts what the person 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -34,13 +35,19 @@ class Opening:
         self._window, self._desk, self._shell = window, desk, shell
         self._asking = False
         window.rail.link_requested.connect(lambda identity: _copy(Link(identity)))
-        window.sidebar.list.link_requested.connect(lambda session: self._copy(session=session))
-        shell.work.screens.cache.table.link_requested.connect(lambda digest: self._copy(digest=digest))
+        window.sidebar.list.link_requested.connect(self._copy)
+        shell.work.screens.cache.table.link_requested.connect(self._copy_contents)
 
-    def _copy(self, digest: str = "", session: str = "") -> None:
-        """Put a link into the workspace on screen on the clipboard."""
+    def _copy(self, session: str) -> None:
+        """Put a link to a session of the workspace on screen on the clipboard."""
         if self._shell.active:
-            _copy(Link(self._shell.active, digest, session))
+            _copy(Link(self._shell.active, session=session))
+
+    def _copy_contents(self, digests: Sequence[str]) -> None:
+        """Put links to contents on the clipboard, one per line."""
+        if self._shell.active:
+            links = (Link(self._shell.active, digest).text for digest in digests)
+            QGuiApplication.clipboard().setText("\n".join(links))
 
     async def follow(self, text: str) -> None:
         """Show what a link leads to. Raises HelixError when it leads nowhere."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helix_desktop.agent.room import Room
-from helix_desktop.context.digest import digest_of
+from helix_desktop.context.content import Entry
+from helix_desktop.context.digest import count_text, digest_of
 from helix_desktop.context.errors import ContentDamaged, HelixError
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.cache_browser.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache_browser.source import RoomSource
 from helix_desktop.ui.cache_browser.view import CacheBrowser
-from helix_desktop.ui.dialogs import pick_save_file
+from helix_desktop.ui.dialogs import pick_folder, pick_save_file
 from helix_desktop.ui.frame.rows import Banner
 from helix_desktop.ui.intents import Intents
 
 _TOLD_EVERY = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"
+_SAVED = "saved"
 
 
 class CachePresenter:
@@ -32,7 +34,10 @@ class CachePresenter:
         view.selection_changed.connect(self._select)
         view.verify_requested.connect(lambda digest: intents.start(self._verify(digest), "verify"))
         view.table.pin_requested.connect(lambda *what: intents.start(self._pin(*what), "pin"))
-        view.table.restore_requested.connect(lambda digest: intents.start(self._restore(digest), "restore"))
+        view.table.restore_requested.connect(lambda digests: intents.start(self._restore(digests), "restore"))
+        view.table.export_requested.connect(
+            lambda digests: intents.start(self._export_all(digests), "export")
+        )
         view.verify_all_requested.connect(self._begin_verify_all)
         view.cancel_requested.connect(self._cancel)
         view.export_requested.connect(lambda digest: intents.start(self._export(digest), "export"))
@@ -72,17 +77,21 @@ class CachePresenter:
             self._source.damaged.add(digest)
         self._view.set_verified(digest, verdict.sound, verdict.text)
 
-    async def _pin(self, digest: str, on: bool) -> None:
+    async def _pin(self, digests: Sequence[str], on: bool) -> None:
         if self._room is not None:
-            await self._room.store.keep.pin(digest, on)
-            self._view.refresh()
-            await self._preview(digest)
+            for digest in digests:
+                await self._room.store.keep.pin(digest, on)
+            await self._show_change(digests)
 
-    async def _restore(self, digest: str) -> None:
+    async def _restore(self, digests: Sequence[str]) -> None:
         if self._room is not None:
-            await self._room.store.keep.restore([digest])
-            self._view.refresh()
-            await self._preview(digest)
+            await self._room.store.keep.restore(digests)
+            await self._show_change(digests)
+
+    async def _show_change(self, digests: Sequence[str]) -> None:
+        self._view.refresh()
+        if self._view.preview.digest in digests:
+            await self._preview(self._view.preview.digest)
 
     def _begin_verify_all(self) -> None:
         if self._verifying is None:
@@ -132,16 +141,36 @@ class CachePresenter:
         if self._room is None:
             return
         entry = await self._room.store.entry(digest)
-        name = Path(entry.target).name if entry.tool == "read_file" else f"{digest[:12]}.txt"
-        place = await pick_save_file(self._view, "Save the cached output", name)
+        place = await pick_save_file(self._view, "Save the cached output", _file_name(entry))
         if place is None:
             return
         data = await self._room.store.get(digest)
-        try:
-            await asyncio.to_thread(place.write_bytes, data)
-        except OSError as error:
-            raise HelixError(
-                f"{place} could not be written.", f"{error}.", "Choose another place."
-            ) from error
+        await _write(place, data)
         written = await asyncio.to_thread(place.read_bytes)
         self._view.set_verified(digest, digest_of(written) == digest, f"saved as {place.name}")
+
+    async def _export_all(self, digests: Sequence[str]) -> None:
+        """Save several contents into a folder that the user chooses; none takes the place of a file there."""
+        room = self._room
+        folder = await pick_folder(self._view, "Save the cached outputs to a folder")
+        if room is None or folder is None:
+            return
+        for digest in digests:
+            entry = await room.store.entry(digest)
+            place = folder / _file_name(entry)
+            if await asyncio.to_thread(place.exists):
+                place = folder / f"{digest[:12]}-{place.name}"
+            await _write(place, await room.store.get(digest))
+        said = f"{count_text(len(digests), 'entry', 'entries')} saved to {folder}."
+        self._inform(Banner(_SAVED, "info", said))
+
+
+def _file_name(entry: Entry) -> str:
+    return Path(entry.target).name if entry.tool == "read_file" else f"{entry.digest[:12]}.txt"
+
+
+async def _write(place: Path, data: bytes) -> None:
+    try:
+        await asyncio.to_thread(place.write_bytes, data)
+    except OSError as error:
+        raise HelixError(f"{place} could not be written.", f"{error}.", "Choose another place.") from error

@@ -76,6 +76,21 @@ class Preview(QWidget):
         """The digest on show; empty when there is none."""
         return self._state.row.digest if self._state else ""
 
+    @property
+    def readable(self) -> bool:
+        """Whether the bytes on show could be read."""
+        return self._state is not None and self._state.data is not None
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The first and the last selected line, from 1; (0, 0) without a selection."""
+        return self._lines
+
+    @property
+    def recall_text(self) -> str:
+        """What the button would recall, in words."""
+        return self._recalling()[0]
+
     def show_state(self, state: PreviewState | None) -> None:
         """Show a content, or nothing."""
         again = state is not None and state.row.digest == self.digest

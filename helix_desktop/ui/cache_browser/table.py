@@ -31,10 +31,13 @@ class CacheTable(QTableView):
 
     chosen = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
-    trash_requested = Signal(str)  # digest of what is to go to the trash
-    restore_requested = Signal(str)  # digest of what lies in the trash
-    link_requested = Signal(str)  # digest of what a link is to lead to
-    pin_requested = Signal(str, bool)  # digest, and whether no clean-up is to take it
+    trash_requested = Signal(list)  # digests of what is to go to the trash
+    restore_requested = Signal(list)  # digests of what lies in the trash
+    link_requested = Signal(list)  # digests of what links are to lead to
+    export_requested = Signal(list)  # digests of what is to be saved into a folder
+    chat_requested = Signal(str)  # digest of what is to be shown in the chat
+    timeline_requested = Signal(str)  # digest of what is to be shown in the timeline
+    pin_requested = Signal(list, bool)  # digests, and whether no clean-up is to take them
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
@@ -56,7 +59,7 @@ class CacheTable(QTableView):
         # Painted whole by paintEvent: only so does Qt move what it has painted when it scrolls.
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -122,6 +125,11 @@ class CacheTable(QTableView):
         at = self.currentIndex()
         return self._entries.entry(at.row()) if at.isValid() else None
 
+    def selected_rows(self) -> list[CacheRow]:
+        """What is known of the selected rows, from top to bottom; those that were never seen are left out."""
+        numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
+        return [row for number in numbers if (row := self._entries.entry(number)) is not None]
+
     def enter(self) -> None:
         """Take the keyboard, at the first row unless one is chosen."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -159,16 +167,17 @@ class CacheTable(QTableView):
         """Draw grounds and lines of the rows to be painted, then their cells."""
         painter, dirty = QPainter(self.viewport()), event.rect()
         painter.fillRect(dirty, QColor(self._theme.canvas))
-        line, chosen = QColor(self._theme.border), self.currentIndex().row()
+        line, current = QColor(self._theme.border), self.currentIndex().row()
+        selection = self.selectionModel()
         height, width = self.verticalHeader().defaultSectionSize(), self.viewport().width()
         row = self.rowAt(dirty.top())
         while 0 <= row < self._entries.rowCount():
             top = self.rowViewportPosition(row)
             if top > dirty.bottom():
                 break
-            if row == chosen:
+            if row == current or selection.isRowSelected(row):
                 painter.fillRect(0, top, width, height, QColor(self._theme.selection))
-                if self.hasFocus():
+                if row == current and self.hasFocus():
                     painter.fillRect(0, top, 3, height - 1, QColor(self._theme.accent))
             elif row == self._hovered:
                 painter.fillRect(0, top, width, height, QColor(self._theme.raised))
@@ -220,7 +229,8 @@ class CacheTable(QTableView):
         mouse = event.reason() is QContextMenuEvent.Reason.Mouse
         at = self.indexAt(event.pos()) if mouse else self.currentIndex()
         if at.isValid():
-            self.setCurrentIndex(at)
+            if not self.selectionModel().isRowSelected(at.row()):
+                self.setCurrentIndex(at)
             below = self.visualRect(at).bottomLeft()
             self.menu_requested.emit(self.viewport().mapToGlobal(event.pos() if mouse else below))
 

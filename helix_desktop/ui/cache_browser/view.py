@@ -13,11 +13,12 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVB
 from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.cache_browser.choices import of_state
 from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF
-from helix_desktop.ui.cache_browser.commands import add_keys, row_menu, sort_menu
+from helix_desktop.ui.cache_browser.commands import add_keys, sort_menu
 from helix_desktop.ui.cache_browser.filter_bar import FilterBar
 from helix_desktop.ui.cache_browser.mentions import Mentions
 from helix_desktop.ui.cache_browser.model import CacheModel
 from helix_desktop.ui.cache_browser.preview import Preview
+from helix_desktop.ui.cache_browser.row_menu import row_menu
 from helix_desktop.ui.cache_browser.rows import (
     MOST_LISTED,
     CacheFilter,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.room import Room
-from helix_desktop.context.digest import size_text
+from helix_desktop.context.digest import count_text, size_text
 from helix_desktop.context.errors import WorkspaceMissing
 from helix_desktop.context.keeping import CleanUp, Swept, why_it_stays
 from helix_desktop.ui.cache_browser.view import CacheBrowser
@@ -46,7 +47,7 @@ class Tidying(QObject):
         commands.trash.triggered.connect(lambda: start(self.show_trash(), "trash"))
         commands.forget.triggered.connect(lambda: start(self.forget(), "forget"))
         cache.forget_requested.connect(lambda digest: start(self.forget(digest), "forget"))
-        cache.table.trash_requested.connect(lambda digest: start(self.discard(digest), "discard"))
+        cache.table.trash_requested.connect(lambda digests: start(self.discard(digests), "discard"))
         window.banners.acted.connect(self._acted)
 
     def _room(self) -> Room:
@@ -94,17 +95,21 @@ class Tidying(QObject):
         dialog.accept()
         await self._tell_swept(room, swept)
 
-    async def discard(self, digest: str) -> None:
-        """Move one entry to the trash, or say why it stays. Raises WorkspaceMissing, StoreError."""
+    async def discard(self, digests: Sequence[str]) -> None:
+        """Move entries to the trash, and say why one stays. Raises WorkspaceMissing, StoreError."""
         room = self._room()
-        swept = await room.store.keep.collect([digest], grace_ms=0)
+        swept = await room.store.keep.collect(digests, grace_ms=0)
         if swept.digests:
             await self._tell_swept(room, swept)
+        left = [digest for digest in digests if digest not in swept.digests]
+        if not left:
             return
-        why, fix = why_it_stays(await room.store.entry(digest))
-        self._window.banners.show_banner(
-            Banner(_STAYS, "warning", "This entry stays in the cache.", why, fix, workspace=room.id)
-        )
+        why, fix = why_it_stays(await room.store.entry(left[0]))
+        what = "This entry stays in the cache."
+        if len(digests) > 1:
+            what = f"{count_text(len(left), 'entry', 'entries')} stayed in the cache."
+            why = why if len(left) == 1 else f"One of them: {why}"
+        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace=room.id))
 
     async def _tell_swept(self, room: Room, swept: Swept) -> None:
         self._swept = (room, swept)

@@ -15,7 +15,7 @@ from helix_desktop.app.knocking import FileOpenings, fulfil
 from helix_desktop.app.targets import FILE_WISH
 from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import ToolAnswered
-from helix_desktop.ui.cache_browser.commands import row_menu
+from helix_desktop.ui.cache_browser.row_menu import row_menu
 from helix_desktop.ui.dialogs import Question
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -140,7 +140,7 @@ async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path
         rig.opened.shell.history.show_digest(digest)
         cache = rig.screens.cache
         await until(lambda: cache.table.current_row() is not None, "the entry")
-        entry(row_menu(cache.table, cache.filter_bar, cache.preview), "Copy a link")
+        entry(row_menu(cache.table, cache.filter_bar, cache.preview), "Copy link")
         to_content = clipboard.text()
         entry(rig.window.sidebar.list.menu_for(rig.window.sidebar.list.index_of(session)), "Copy a link")
         to_session = clipboard.text()

@@ -235,9 +235,9 @@ async def test_an_entry_that_is_needed_stays_and_says_why(
         await rig.room.store.commit("old", contents=loose[:1])
         await rig.room.store.keep.pin(loose[0].digest, True)
         table = rig.screens.cache.table
-        table.trash_requested.emit(output.digest)
+        table.trash_requested.emit([output.digest])
         await until(lambda: "1 event of a session names it." in rig.banners(), "the reason")
-        table.trash_requested.emit(loose[0].digest)
+        table.trash_requested.emit([loose[0].digest])
         await until(lambda: "It is pinned." in rig.banners(), "the other reason")
         assert (await rig.room.store.keep.trash()).entries == ()
 
@@ -338,8 +338,8 @@ async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path
         for on in (True, False):
             cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
             (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
-            words = "Pin\tP" if on else "Unpin\tP"
-            (action,) = [one for one in menu.actions() if one.text() == words]
+            (action,) = [one for one in menu.actions() if one.objectName() == "cache-pin"]
+            assert action.text() == ("Pin\tP" if on else "Unpin\tP")
             action.trigger()
             menu.close()
             await until(kept if on else lambda: not kept(), "the sign")
@@ -368,7 +368,7 @@ async def test_the_trash_is_listed_in_the_cache_browser_and_gives_back(
         assert row.state == "in the trash"
         cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
         (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
-        (action,) = [one for one in menu.actions() if one.text() == "Bring back"]
+        (action,) = [one for one in menu.actions() if one.objectName() == "cache-restore"]
         action.trigger()
         menu.close()
         await until(lambda: len(listed()) == 1, "one less")
