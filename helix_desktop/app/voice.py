@@ -122,14 +122,13 @@ class Voice:
 
 def _spend_decision(decided: SpendDecided) -> str:
     estimate = decided.ask.estimate
-    work = "the handover" if decided.ask.work == "handover" else "the observations"
-    takes = f"reads about {estimate.tokens:,} tokens with {estimate.model}, {estimate.price}"
+    work = "compacting" if decided.ask.work == "handover" else "observing"
+    what = f"about {estimate.tokens:,} tokens with {estimate.model} ({estimate.price})"
     if decided.allowed:
-        return f"[{work}: {takes}; within the budget]"
-    unless = "the context stays as it is, and room is made without a model when it is full"
+        return f"[{work}: reads {what}, within the budget]"
     return (
-        f"[{work} did not begin: it {takes}, and no budget covers that; {unless}. "
-        "Set --budget-tokens or --budget-usd]"
+        f"[{work} was not started: it would read {what}, which no budget covers. The context stays as it is; "
+        "a full context is compacted without a model. Set --budget-tokens or --budget-usd.]"
     )
 
 

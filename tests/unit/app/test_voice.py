@@ -26,4 +26,4 @@ def test_it_says_what_the_budget_covered(capsys: pytest.CaptureFixture[str]) -> 
     """With its price."""
     ask = SpendAsk("observations", Estimate(120_000, 0.36, model="box/small"), 100_000)
     Voice(as_json=False, on_gone=list).hear("s", SpendDecided(ask, allowed=True))
-    assert "120,000 tokens with box/small, ≈ $0.36; within the budget" in capsys.readouterr().err
+    assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err
