@@ -19,7 +19,7 @@ from helix_desktop.context.content import Content
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.digest import digest_of, first_line
 from helix_desktop.context.edited import markdown, read_edited
-from helix_desktop.context.errors import CompactionRefused
+from helix_desktop.context.errors import CompactionRefused, SummaryRefused
 from helix_desktop.context.event import Event, Recorded
 from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, Section
@@ -32,6 +32,7 @@ from helix_desktop.context.record import record_of
 from helix_desktop.context.rewrite_kind import SweepReason, Trigger
 from helix_desktop.context.spending import Estimate, Spending
 from helix_desktop.context.summary import Brief, handover_brief
+from helix_desktop.context.summary_check import accept_sections, input_of
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.context.window import project
 
@@ -94,7 +95,10 @@ class Compactor:
             return True
         except CompactionRefused as refused:
             took = self._summariser.took
-            await self._session.record(HandoverFailed(refused.what, refused.why, took.tokens, took.cost))
+            failed = HandoverFailed(refused.what, refused.why, took.tokens, took.cost)
+            if isinstance(refused, SummaryRefused):
+                failed = msgspec.structs.replace(failed, problem=refused.problem, refused=refused.text)
+            await self._session.record(failed)
             return False
         except SpendUnapproved:
             return False
@@ -160,7 +164,9 @@ class Compactor:
         began = self._clock()
         self._show("read")
         reading = self._read(cut)
-        written = await self._summarise(reading, focus, ask_model)
+        nearly_open = self._session.transcript.failures >= planner.BREAKER - 1
+        last_try = trigger is Trigger.THRESHOLD and nearly_open  # before only the user can start one
+        written = await self._summarise(reading, focus, ask_model, last_try)
         self._show("check")
         made = await self._made(reading, written)
         took = max(0, self._clock() - began)
@@ -181,17 +187,28 @@ class Compactor:
         former_seq, former = held or (0, None)
         return Reading(cut, fresh, covered, covers, masked, former_seq, former, now)
 
-    async def _summarise(self, reading: Reading, focus: str, ask_model: bool) -> Written[tuple[Section, ...]]:
-        """Ask the models; without one that can, take ledger and extracts."""
+    async def _summarise(
+        self, reading: Reading, focus: str, ask_model: bool, last_try: bool
+    ) -> Written[tuple[Section, ...]]:
+        """Ask the models; without one that can, take ledger and extracts.
+
+        Raises SummaryRefused where what they wrote says too little, but on the last try.
+        """
         failed: Written[tuple[Section, ...]] = Written(None)
         if ask_model:
             brief = await self._brief(reading, focus)
             known = frozenset(item.seq for item in reading.covered)
+            source = await asyncio.to_thread(input_of, brief.record, reading.covered)
             failed = await self._summariser.ask(
-                brief, lambda said: parse(said, known), lambda said: self._show("summarise", said), self._plan
+                brief,
+                lambda said: accept_sections(parse(said, known), source, said),
+                lambda said: self._show("summarise", said),
+                self._plan,
             )
             if failed.value is not None:
                 return failed
+            if failed.refused is not None and not last_try:
+                raise failed.refused
         sections = await asyncio.to_thread(extract, reading.fresh, reading.former)
         return msgspec.structs.replace(failed, value=sections, model=NO_MODEL)
 
@@ -223,6 +240,7 @@ class Compactor:
             spent=written.spent,
             prompt=self._version if written.calls else "",
             cost=written.cost,
+            refused=written.refused_text,
         )
         (tokens,) = await self._counter.count([render(made, ())])
         return msgspec.structs.replace(made, tokens=tokens)

@@ -17,7 +17,7 @@ from helix_desktop.agent.upkeep import Upkeep
 from helix_desktop.context import distil, observation, planner
 from helix_desktop.context.content import Content
 from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.errors import CompactionRefused
+from helix_desktop.context.errors import CompactionRefused, SummaryRefused
 from helix_desktop.context.event import Event
 from helix_desktop.context.event_summary import Observation, ObservationsFailed, ObservationsMade
 from helix_desktop.context.handover import user_text_room
@@ -28,6 +28,7 @@ from helix_desktop.context.observation import Stretch
 from helix_desktop.context.record import record_of
 from helix_desktop.context.rewrite_kind import PlacementReason
 from helix_desktop.context.spending import Estimate, Spending
+from helix_desktop.context.summary_check import accept_observations, input_of, refinement_input
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -93,7 +94,10 @@ class Observer:
             return await self._distilled(stretch, by_hand)
         except CompactionRefused as refused:
             took = self._summariser.took
-            await self._session.record(ObservationsFailed(refused.what, refused.why, took.tokens, took.cost))
+            failed = ObservationsFailed(refused.what, refused.why, took.tokens, took.cost)
+            if isinstance(refused, SummaryRefused):
+                failed = msgspec.structs.replace(failed, problem=refused.problem, refused=refused.text)
+            await self._session.record(failed)
             return None
         except SpendUnapproved:
             return None
@@ -138,12 +142,14 @@ class Observer:
     async def _written(self, reading: Reading) -> Written[tuple[Observation, ...]]:
         if reading.stretch.replaces:
             brief = distil.refine_brief(self._prompts["reflect"], reading.generations)
+            source = refinement_input(reading.generations, reading.items)
         else:
             record = await asyncio.to_thread(record_of, reading.items, reading.covers, reading.masked)
             brief = distil.observe_brief(self._prompts["observe"], record, reading.generations)
+            source = await asyncio.to_thread(input_of, record, reading.items, observing=True)
         return await self._summariser.ask(
             brief,
-            lambda said: distil.parse(said, reading.items),
+            lambda said: accept_observations(distil.parse(said, reading.items), source, said),
             lambda said: self._show("summarise", said),
             self._plan,
         )
@@ -152,7 +158,10 @@ class Observer:
         self, reading: Reading, failed: Written[tuple[Observation, ...]], by_hand: bool
     ) -> Written[tuple[Observation, ...]]:
         """What can be said without a model; only the last try before the breaker opens does. Raises else."""
-        if not by_hand and self._session.transcript.observation_failures < planner.BREAKER - 1:
+        last_try = not by_hand and self._session.transcript.observation_failures >= planner.BREAKER - 1
+        if failed.refused is not None and not last_try:
+            raise failed.refused
+        if not by_hand and not last_try:
             raise CompactionRefused("The observations were not written.", failed.fallback)
         if reading.stretch.replaces:
             found = await asyncio.to_thread(distil.refined, reading.generations)
@@ -189,6 +198,7 @@ class Observer:
             spent=written.spent,
             prompt=prompt if written.calls else "",
             cost=written.cost,
+            refused=written.refused_text,
         )
 
     def _quoted_already(self, generations: Sequence[ObservationsMade]) -> int:

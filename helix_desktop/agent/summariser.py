@@ -14,7 +14,13 @@ from helix_desktop.agent.ports import Counter, Model
 from helix_desktop.agent.roles import Settings
 from helix_desktop.agent.session import Session
 from helix_desktop.context.budget import ratio_of
-from helix_desktop.context.errors import CompactionRefused, ModelError, ModelNonsense, ModelOverflow
+from helix_desktop.context.errors import (
+    CompactionRefused,
+    ModelError,
+    ModelNonsense,
+    ModelOverflow,
+    SummaryRefused,
+)
 from helix_desktop.context.history import FRAMING
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived, Usage
 from helix_desktop.context.planner import SUMMARY_TOKENS
@@ -37,7 +43,7 @@ class Written(msgspec.Struct, Generic[T], frozen=True):
     """What came of asking: a value, the model that wrote it, the calls it took, the tokens in and out.
 
     `cost` is in US dollars. `fallback` says what had to be done other than ask the first model once, and why;
-    `value` is None when no model could.
+    `value` is None when no model could; `refused` is what a model wrote last that says too little.
     """
 
     value: T | None
@@ -47,6 +53,12 @@ class Written(msgspec.Struct, Generic[T], frozen=True):
     spent: int = 0
     fallback: str = ""
     cost: float = 0.0
+    refused: SummaryRefused | None = None
+
+    @property
+    def refused_text(self) -> str:
+        """What a model wrote that was not used; empty where there is none."""
+        return self.refused.text if self.refused is not None else ""
 
 
 class Summariser:
@@ -91,6 +103,7 @@ class _Asking(Generic[T]):
         self._session, self._counter, self._read, self._progress = session, counter, read, progress
         self._calls, self.spent = 0, Spending()
         self._problems: list[str] = []
+        self._refused: SummaryRefused | None = None
         self._rooms: dict[str, int] = {}
 
     async def of(
@@ -119,7 +132,7 @@ class _Asking(Generic[T]):
                 return self._written(value, model, f"{model.info.label} read it shortened")
         why = _told("no model could", self._problems)
         spent = self.spent
-        return Written(None, calls=self._calls, spent=spent.tokens, fallback=why, cost=spent.cost)
+        return Written(None, "", False, self._calls, spent.tokens, why, spent.cost, self._refused)
 
     async def estimate(self, brief: Brief, chain: tuple[Model, ...]) -> Estimate:
         """What the first model that has room will take, or else the largest, in parts."""
@@ -147,7 +160,8 @@ class _Asking(Generic[T]):
     def _written(self, value: T, model: Model, how: str) -> Written[T]:
         fallback = _told(how, self._problems) if how else ""
         info, spent = model.info, self.spent
-        return Written(value, info.label, info.demo, self._calls, spent.tokens, fallback, spent.cost)
+        tokens, cost = spent.tokens, spent.cost
+        return Written(value, info.label, info.demo, self._calls, tokens, fallback, cost, self._refused)
 
     def _room(self, model: Model) -> int:
         """The tokens, as we count them, that a request to this model may have."""
@@ -181,6 +195,8 @@ class _Asking(Generic[T]):
 
     def _note(self, model: Model, error: Exception) -> None:
         self._problems.append(f"{model.info.label}: {str(error)[:_REASON]}")
+        if isinstance(error, SummaryRefused):
+            self._refused = error
 
     async def _in_parts(self, model: Model, brief: Brief, density: float) -> T | None:
         try:

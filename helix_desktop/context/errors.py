@@ -22,11 +22,13 @@ HelixError
 ├── ModelUnchosen                                           another model than a session's would answer it
 ├── BudgetSpent                                             what a session may spend is spent
 └── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
+                                     └── SummaryRefused
 """
 
 from __future__ import annotations
 
 from helix_desktop.context.remedy import Remedy
+from helix_desktop.context.rewrite_kind import SummaryProblem
 from helix_desktop.context.tool import Delegated
 
 
@@ -242,6 +244,14 @@ class RequestTooLarge(HelixError):
 
 class CompactionRefused(HelixError):
     """A handover would not help, or what came back is not acceptable."""
+
+
+class SummaryRefused(CompactionRefused):
+    """A model's summary says too little of what it would stand for; `text` is what the model wrote."""
+
+    def __init__(self, problem: SummaryProblem, text: str, why: str) -> None:
+        super().__init__("The model's summary was not used.", why, "Try again, or choose another model.")
+        self.problem, self.text = problem, text
 
 
 class FormRefused(HelixError):

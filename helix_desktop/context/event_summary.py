@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.context.fact import Fact
-from helix_desktop.context.rewrite_kind import PlacementReason, Trigger
+from helix_desktop.context.rewrite_kind import PlacementReason, SummaryProblem, Trigger
 
 SECTIONS = (
     "Project Background",
@@ -30,7 +30,8 @@ class ObservationsMade(Fact, frozen=True, tag="observations-made"):
     """History behind `after`, up to and with `upto`, was distilled into observations; inert until placed.
 
     `quoted` are the seqs of the user's messages that stay verbatim, `replaces` the seqs of the observations
-    that a reflection refines, `tokens` counts what will stand in the window.
+    that a reflection refines, `tokens` counts what will stand in the window. `refused` is the text of a model
+    before this one that was not used.
     """
 
     after: int
@@ -53,6 +54,7 @@ class ObservationsMade(Fact, frozen=True, tag="observations-made"):
     spent: int = 0
     prompt: str = ""
     cost: float = 0.0
+    refused: str = ""
 
 
 class ObservationsPlaced(Fact, frozen=True, tag="observations-placed"):
@@ -69,12 +71,14 @@ class ObservationsPlaced(Fact, frozen=True, tag="observations-placed"):
 
 
 class ObservationsFailed(Fact, frozen=True, tag="observations-failed"):
-    """Observations or a reflection were tried and not made; `spent` and `cost` are as of handovers."""
+    """Observations or a reflection were tried and not made; the other fields are as of handovers."""
 
     what: str
     why: str = ""
     spent: int = 0
     cost: float = 0.0
+    problem: SummaryProblem | None = None
+    refused: str = ""
 
 
 class Bullet(msgspec.Struct, frozen=True):
@@ -99,7 +103,8 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of what
     the model was told, `fallback` says what had to be done other than ask the first model once; `edited`: the
     person changed its text; `cost` is in US dollars. `threshold` is the share of the context window at which
-    it started, 0 where none was the trigger or none was recorded.
+    it started, 0 where none was the trigger or none was recorded. `refused` is the text of a model before
+    this one that was not used.
     """
 
     upto: int
@@ -125,12 +130,18 @@ class HandoverMade(Fact, frozen=True, tag="handover-made"):
     prompt: str = ""
     cost: float = 0.0
     threshold: float = 0.0
+    refused: str = ""
 
 
 class HandoverFailed(Fact, frozen=True, tag="handover-failed"):
-    """A handover was tried and not made; nothing changed but what it `spent`, in tokens, and its `cost`."""
+    """A handover was tried and not made; nothing changed but what it `spent`, in tokens, and its `cost`.
+
+    Where a model's summary was not used, `problem` says why and `refused` is its text.
+    """
 
     what: str
     why: str = ""
     spent: int = 0
     cost: float = 0.0
+    problem: SummaryProblem | None = None
+    refused: str = ""

@@ -172,6 +172,11 @@ def covered_by(transcript: Transcript, upto: int, kept: int) -> list[Item]:
     return [item for item in transcript.items[: transcript.position(upto)] if item.seq != kept]
 
 
+def covered_count(transcript: Transcript, upto: int, kept: int) -> int:
+    """Return how many messages `covered_by` lists, which is what a handover's card says."""
+    return transcript.position(upto) - (transcript.item(kept) is not None and kept <= upto)
+
+
 def fresh_in(transcript: Transcript, upto: int, kept: int) -> list[Item]:
     """The messages up to and with `upto` but `kept` that no handover covers yet, in order."""
     held = transcript.handover

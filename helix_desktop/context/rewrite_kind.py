@@ -63,5 +63,12 @@ class SweepReason(RewriteKind):
     REFUSED = "refused"
 
 
+class SummaryProblem(RewriteKind):
+    """Why a model's summary was not put in place: too short for what it read, or about none of it."""
+
+    SHORT = "short"
+    UNSPECIFIC = "unspecific"
+
+
 RIDING = frozenset({SweepReason.HANDOVER, SweepReason.FOLD, SweepReason.OBSERVATIONS})
 """Reasons of sweeps that hold and fall with the rewrite recorded before them."""

@@ -10,6 +10,8 @@ from helix_desktop.context.remedy import Remedy
 
 def action_label(action: str) -> str:
     """Return the words on an action's button."""
+    if action in ("compact_again", "observe_again"):
+        return "Try again"
     text = action.replace("_", " ").replace("-", " ")
     return text[:1].upper() + text[1:]
 

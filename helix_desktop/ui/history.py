@@ -95,10 +95,8 @@ class History(QObject):
         """An action of a chat row: dividers carry the seq of their event in the key."""
         seq = int(key[1:]) if key[:1] == "e" and key[1:].isdigit() else 0
         match action:
-            case "undo":
-                self._rewriting.undo(seq)
-            case "redo":
-                self._rewriting.redo(seq)
+            case "undo" | "redo" | "compact_again" | "observe_again":
+                self._rewriting.act(action, seq)
             case "view":
                 self._work.reveal(seq)
             case "show":

@@ -30,6 +30,7 @@ class Rewriting(QObject):
         timeline.undo_requested.connect(self.undo)
         timeline.redo_requested.connect(self.redo)
         timeline.compact_requested.connect(self.hand_over)
+        timeline.retry_requested.connect(self.retry)
         timeline.cancel_requested.connect(self._cancel_shown)
         screens.inspector.pin_toggled.connect(self.pin)
         actions.compact_now.triggered.connect(self.hand_over)
@@ -87,6 +88,25 @@ class Rewriting(QObject):
         """Open the dialog of a handover, once."""
         if self.by_hand is None:
             self._with(lambda one: self._do(self._handed_over(one), "hand over by hand"))
+
+    def act(self, action: str, seq: int) -> None:
+        """Do what the button of a chat row says; `seq` is the row's event."""
+        match action:
+            case "undo":
+                self.undo(seq)
+            case "redo":
+                self.redo(seq)
+            case "compact_again":
+                self.retry("handover")
+            case "observe_again":
+                self.retry("observations")
+
+    def retry(self, attempt: str) -> None:
+        """Try a handover or observations again."""
+        if attempt == "handover":
+            self.hand_over()
+        else:
+            self.observe()
 
     async def _handed_over(self, conversation: Conversation) -> None:
         self.by_hand = HandoverByHand(conversation, self._intents, self._window, self._window.theme)

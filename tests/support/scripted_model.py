@@ -114,6 +114,11 @@ def answers_of(request: Request) -> list[str]:
     return [message.text for message in request.messages if message.role == "tool"]
 
 
-SUMMARY = "\n".join(f"## {title}\n- A fact about {title.lower()} [e4]" for title in SECTIONS)
-OBSERVATIONS = "- (1) The user wants it built [e3]\n- (2) src/app.py was read [e4, e5]"
+_PATH = "/".join(["src", *(f"a-part-of-the-work-that-says-enough-of-it-{number}" for number in range(9))])
+SUMMARY = "\n".join(
+    [f"## {title}\n- A fact about {title.lower()} [e4]" for title in SECTIONS]
+    + [f"- What was asked for is in {_PATH}/{number}.py [e3]" for number in range(4)]
+)
+"""Long enough, and with the user's own message among its sources, so that it may stand for a long history."""
+OBSERVATIONS = "- (1) The user wants it built; never touch main [e3]\n- (2) src/app.py was read [e4, e5]"
 VOIDED: Play = [TextArrived("half of"), Retrying(1, 0.0, "The server closed the connection.")]

@@ -63,9 +63,8 @@ def fill(root: Path) -> None:
 
 def aside() -> Behaviour:
     """What is answered to requests without tools: good for a handover and for observations."""
-    text = "\n".join(
-        f"## {title}\n- The soak run went on as planned.\n- Nothing was lost." for title in SECTIONS
-    )
+    facts = "\n".join(f"- The soak run went on as planned with {name}; nothing was lost." for name in _FILES)
+    text = "\n".join(f"## {title}\n{facts}" for title in SECTIONS)
     return {"type": "reply", "text": text, "times": None, "match": {"tools": False}}
 
 

@@ -83,7 +83,7 @@ class ChatRows:
             case TurnEnded() | TurnRetried() as event:
                 rows = self._ends.changed(recorded, event)
             case HandoverFailed() | ObservationsFailed() as failed:
-                rows = [NoticeRow(f"e{recorded.seq}", "warning", failed.what, failed.why)]
+                rows = [_not_made(recorded.seq, failed)]
             case BudgetNeared() as neared:
                 rows = [_neared(recorded, neared)]
             case Undone() | Redone():
@@ -148,6 +148,13 @@ def _said(recorded: Recorded, said: UserSpoke, after: Transcript) -> UserRow:
 def model_name(label: str, demo: bool) -> str:
     """A model as the person sees it, from PROVIDER/NAME."""
     return "Offline demo model" if demo else label.partition("/")[2] or label
+
+
+def _not_made(seq: int, failed: HandoverFailed | ObservationsFailed) -> NoticeRow:
+    """What was tried and not made; a summary that was not used can be asked for again."""
+    again = "compact_again" if isinstance(failed, HandoverFailed) else "observe_again"
+    actions = (again,) if failed.problem is not None else ()
+    return NoticeRow(f"e{seq}", "warning", failed.what, failed.why, actions=actions)
 
 
 def _neared(recorded: Recorded, neared: BudgetNeared) -> NoticeRow:

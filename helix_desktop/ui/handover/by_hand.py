@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.draft import HandoverDraft
 from helix_desktop.agent.update import CompactionMoved, Update
-from helix_desktop.context.errors import HelixError
+from helix_desktop.context.errors import HelixError, SummaryRefused
 from helix_desktop.ui.dialogs import finished
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import draft_row, reaches
@@ -85,13 +85,17 @@ class HandoverByHand:
         try:
             self._draft = await self._conversation.draft_handover(focus, upto)
         except HelixError as error:
+            self._writing = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
             self.dialog.show_problem(error.what, error.why, error.fix)
+            if isinstance(error, SummaryRefused):
+                self.dialog.show_refused(error.text)
         else:
             self.dialog.show_draft(draft_row(self._draft))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._writing = None
+        if self._writing is task:
+            self._writing = None
         if task.cancelled() and self._open:
             self.dialog.show_choice()
 

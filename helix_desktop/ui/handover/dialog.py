@@ -69,6 +69,12 @@ class HandoverDialog(QDialog):
         self.editor = QPlainTextEdit()
         self.editor.setAccessibleName("The six sections, as Markdown")
         self.editor.setTabChangesFocus(True)
+        self.refused = QPlainTextEdit()
+        self.refused.setReadOnly(True)
+        self.refused.setObjectName("refused-summary")
+        self.refused.setAccessibleName("Summary not used")
+        self.refused.setTabChangesFocus(True)
+        self.refused.hide()
         self._figures = column(gap=8)
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
@@ -140,6 +146,14 @@ class HandoverDialog(QDialog):
         retint(self, self._theme)
         self.editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def show_refused(self, text: str) -> None:
+        """Show what the model wrote that is not used; it can be asked again."""
+        self.refused.setPlainText(text)
+        self.refused.show()
+        self.write.setText("Try again")
+        if self.height() < _SIZE[1]:
+            self.resize(self.width(), _SIZE[1])
+
     def show_choice(self) -> None:
         """Go back to the draft, or to the choice where none was written."""
         self._show("draft" if self._draft else "choose")
@@ -165,7 +179,9 @@ class HandoverDialog(QDialog):
 
     def _choose_page(self) -> QWidget:
         page = QWidget()
-        page.setLayout(column(label(_HINT, "faint", wrap=True), None, gap=8))
+        body = column(label(_HINT, "faint", wrap=True), self.refused, None, gap=8)
+        body.setStretch(1, 1)
+        page.setLayout(body)
         return page
 
     def _writing_page(self) -> QWidget:
@@ -216,6 +232,7 @@ class HandoverDialog(QDialog):
         if stage != "choose" and self.height() < _SIZE[1]:
             self.resize(self.width(), _SIZE[1])
         writing = stage == "writing"
+        self.refused.hide()
         self.reach.setEnabled(not writing and self.reach.count() > 1)
         self.focus.setEnabled(not writing)
         self.write.setVisible(not writing)

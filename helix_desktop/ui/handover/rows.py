@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from helix_desktop.agent.draft import HandoverDraft
 from helix_desktop.context.cut import Cut
 from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.context.handover import covered_count
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.figures import tokens_text
 
@@ -41,8 +42,9 @@ def reaches(cuts: Sequence[Cut], transcript: Transcript) -> Iterator[Reach]:
     for place, cut in enumerate(cuts):
         last = _last_words(cut.upto, transcript)
         name = "As far as possible" if place == 0 else f"Up to e{cut.upto}{f' “{last}”' if last else ''}"
-        what = f"{cut.messages:,} message{'s' if cut.messages != 1 else ''}, {tokens_text(cut.tokens)} tokens"
-        yield Reach(cut.upto, f"{name} · {what}")
+        messages = covered_count(transcript, cut.upto, cut.kept)
+        what = f"{messages:,} message{'s' if messages != 1 else ''}"
+        yield Reach(cut.upto, f"{name} · {what} · {tokens_text(cut.tokens)} tokens in context")
 
 
 def draft_row(draft: HandoverDraft) -> DraftRow:

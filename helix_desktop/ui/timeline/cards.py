@@ -11,6 +11,7 @@ from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.rewrite_text import placement_text, sweep_reason_text
 from helix_desktop.ui.spending.rows import cost_text
+from helix_desktop.ui.timeline.disclosure import refused_part
 from helix_desktop.ui.timeline.flow import FlowBox
 from helix_desktop.ui.timeline.rows import (
     FailureCard,
@@ -36,6 +37,7 @@ class Wishes(QObject):
     source = Signal(int)
     digest = Signal(str)
     export = Signal(int)
+    retry = Signal(str)  # an Attempt
     cancel = Signal()
     unfolded = Signal(int, bool)
 
@@ -173,6 +175,18 @@ class FailureView(Card):
             line = Line(f"Took {took}", 12, role="muted")
             line.setContentsMargins(24, 0, 0, 0)
             self.body.addWidget(line)
+        if card.refused:
+            self.body.addWidget(refused_part(card.refused, "muted"))
+        if card.retry is not None:
+            again = PushButton("Try again")
+            again.setObjectName(f"timeline-try-again-{card.seq}")
+            again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            again.clicked.connect(lambda: wishes.retry.emit(card.retry))
+            below = QHBoxLayout()
+            below.setContentsMargins(24, 4, 0, 2)
+            below.addWidget(again)
+            below.addStretch(1)
+            self.body.addLayout(below)
         self.setAccessibleName(" ".join(part for part in (card.what, card.why, took) if part))
 
 

@@ -87,6 +87,12 @@ class Disclosure(QWidget):
         self.updateGeometry()
 
 
+def refused_part(text: str, role: Role) -> Disclosure:
+    """What a model wrote that was not used, word for word."""
+    said = DisclosureHead("Summary not used", f"{len(text):,} characters", role)
+    return Disclosure(said, lambda: Words(text, 13, "muted"))
+
+
 def ledger_part(ledger: str, role: Role) -> Disclosure:
     """The ledger, word for word, on a code surface."""
 

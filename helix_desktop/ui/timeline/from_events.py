@@ -26,6 +26,7 @@ from helix_desktop.context.event_summary import (
 from helix_desktop.context.transcript import Transcript
 from helix_desktop.ui.chat.dividers import form_text, pin_text
 from helix_desktop.ui.timeline.rows import (
+    Attempt,
     Bullet,
     Card,
     Fact,
@@ -54,12 +55,18 @@ class _Cards:
         self._known = transcript
         self._cards: dict[int, Card] = {}
         self._numbers: Counter[type] = Counter()
+        self._newest: dict[Attempt, int] = {}  # tries, made or not
         placed = transcript.rewrites.of(ObservationsPlaced)
         self._placed = {one.made: seq for seq, one in placed.items()}
         self._card_of = {seq: one.made for seq, one in placed.items()}  # of what was put in place
 
     def read(self, log: Sequence[Recorded]) -> tuple[Card, ...]:
         """All cards, newest first."""
+        for recorded in log:
+            if isinstance(recorded.event, HandoverMade | HandoverFailed):
+                self._newest["handover"] = recorded.seq
+            elif isinstance(recorded.event, ObservationsMade | ObservationsFailed):
+                self._newest["observations"] = recorded.seq
         for recorded in log:
             card = self._wide(recorded) or self._narrow(recorded) or self._person(recorded)
             if card is not None:
@@ -110,7 +117,8 @@ class _Cards:
             case Redone(target=target) if target in self._cards:
                 return MarkCard(seq, at, "redo", target, self._name_of(target))
             case HandoverFailed() | ObservationsFailed() as tried:
-                return FailureCard(seq, at, tried.what, tried.why, tried.spent, tried.cost)
+                retry, refused = self._retry_of(recorded), tried.refused
+                return FailureCard(seq, at, tried.what, tried.why, tried.spent, tried.cost, refused, retry)
         return None
 
     def _person(self, recorded: Recorded) -> PersonCard | None:
@@ -127,6 +135,17 @@ class _Cards:
 
     def _undone(self, seq: int) -> bool:
         return not self._known.rewrites.holds(seq)
+
+    def _retry_of(self, recorded: Recorded) -> Attempt | None:
+        """What can be tried again: the newest try, if its summary was not used."""
+        match recorded.event:
+            case HandoverFailed(problem=problem):
+                newest = recorded.seq == self._newest.get("handover")
+                return "handover" if problem is not None and newest else None
+            case ObservationsFailed(problem=problem):
+                newest = recorded.seq == self._newest.get("observations")
+                return "observations" if problem is not None and newest else None
+        return None
 
     def _name_of(self, target: int) -> str:
         """What an undo or redo is about: the name of its card."""
@@ -178,6 +197,7 @@ class _Cards:
             prompt=made.prompt,
             spent=made.spent,
             cost=made.cost,
+            refused=made.refused,
             placed=placed,
             undone=bool(placed) and self._undone(placed),
         )
@@ -215,6 +235,7 @@ def _handover(recorded: Recorded, made: HandoverMade, number: int, undone: bool)
         threshold=made.threshold,
         spent=made.spent,
         cost=made.cost,
+        refused=made.refused,
     )
 
 

@@ -20,7 +20,7 @@ from helix_desktop.ui.timeline.cards import (
     moment,
     undo_button,
 )
-from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
+from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part, refused_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.rows import HandoverCard, Section, title_of
 from helix_desktop.ui.widgets import IconButton, line, retint
@@ -163,6 +163,8 @@ class HandoverView(Card):
             part.head.setChecked(part.head.isEnabled())
         if self._card.ledger:
             self.parts.append(ledger_part(self._card.ledger, self._ink))
+        if self._card.refused:
+            self.parts.append(refused_part(self._card.refused, "muted"))
         for part in self.parts:
             column.addWidget(part)
         return everything

@@ -20,7 +20,7 @@ from helix_desktop.ui.timeline.cards import (
     moment,
     undo_button,
 )
-from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part
+from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part, refused_part
 from helix_desktop.ui.timeline.flow import BulletView, FlowBox
 from helix_desktop.ui.timeline.handover_view import duration_text
 from helix_desktop.ui.timeline.rows import Bullet, Fact, ObservationsCard, title_of
@@ -103,6 +103,8 @@ class ObservationsView(Card):
             parts.append(self._part("Your words, kept verbatim", said, self._quotes))
         if card.ledger:
             parts.append(ledger_part(card.ledger, self._ink))
+        if card.refused:
+            parts.append(refused_part(card.refused, "muted"))
         return parts
 
     def _part(self, title: str, note: str, build: Callable[[], QWidget]) -> Disclosure:

@@ -26,6 +26,7 @@ Group: TypeAlias = Literal[
 ]
 """What a card is, for the filter; `notes` are all kinds of folds, `yours` pins and chosen forms."""
 GROUPS: tuple[Group, ...] = get_args(Group)
+Attempt: TypeAlias = Literal["handover", "observations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class HandoverCard:
     threshold: float = 0.0
     spent: int = 0  # tokens in and out of all its calls
     cost: float = 0.0  # US dollars
+    refused: str = ""  # what a model before wrote that was not used
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ class ObservationsCard:
     prompt: str = ""
     spent: int = 0
     cost: float = 0.0
+    refused: str = ""
     placed: int = 0
     undone: bool = False
     inside: str = ""
@@ -187,7 +190,10 @@ class PersonCard:
 
 @dataclass(frozen=True, slots=True)
 class FailureCard:
-    """A handover or observations that were tried and not made; nothing changed."""
+    """A handover or observations that were tried and not made; nothing changed.
+
+    `refused` is what a model wrote that was not used, `retry` what can be tried again.
+    """
 
     seq: int
     at_ms: int
@@ -195,6 +201,8 @@ class FailureCard:
     why: str = ""
     spent: int = 0
     cost: float = 0.0
+    refused: str = ""
+    retry: Attempt | None = None
 
 
 @dataclass(frozen=True, slots=True)

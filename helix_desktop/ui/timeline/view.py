@@ -56,6 +56,7 @@ class Timeline(QWidget):
     source_clicked = Signal(int)
     digest_clicked = Signal(str)
     export_requested = Signal(int)  # as Markdown
+    retry_requested = Signal(str)  # an Attempt
     compact_requested = Signal()  # the empty state's button
     cancel_requested = Signal()  # of the running compaction
     scrolled = Signal()
@@ -195,6 +196,7 @@ class Timeline(QWidget):
         wishes.source.connect(self.source_clicked)
         wishes.digest.connect(self.digest_clicked)
         wishes.export.connect(self.export_requested)
+        wishes.retry.connect(self.retry_requested)
         wishes.cancel.connect(self.cancel_requested)
         wishes.unfolded.connect(self._unfolded.__setitem__)
         self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())

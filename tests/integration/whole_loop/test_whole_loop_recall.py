@@ -46,8 +46,9 @@ def fill(root: Path) -> bytes:
 
 
 def summary() -> str:
-    """Six sections that do not give the fact away."""
-    return "\n".join(f"## {title}\n- Logs were read for {title.lower()}." for title in SECTIONS)
+    """Six sections that do not give the fact away, and are long enough for what they stand for."""
+    read = "\n".join(f"- log_{part:02}.txt was read" for part in range(48))
+    return "\n".join([*(f"## {title}\n- Logs were read for {title.lower()}." for title in SECTIONS), read])
 
 
 class Reader:

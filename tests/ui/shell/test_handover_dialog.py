@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context import cut as cuts
 from helix_desktop.context.cut import Cut
 from helix_desktop.ui.elements import Words
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, Reach, reaches
 from helix_desktop.ui.pill import Pill
-from tests.support.histories import played
+from tests.support.histories import Maker, histories, played
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"
 DRAFT = DraftRow(SECTIONS, 104_200, 31_400, 46, "r a.py 9f3ac21e e31", "gpt-oss:20b", "", 13_400)
@@ -139,7 +141,17 @@ def test_ranges_say_where_they_end_and_what_they_hold() -> None:
     upto = maker.transcript.items[4].seq
     last = maker.transcript.items[-1].seq
     shown = list(reaches([Cut(last, 0, 9, 4_100), Cut(upto, 0, 1, 900)], maker.transcript))
-    assert shown[0] == Reach(last, "As far as possible · 9 messages, 4.1k tokens")
+    every = len(maker.transcript.items)
+    assert shown[0] == Reach(last, f"As far as possible · {every} messages · 4.1k tokens in context")
     assert shown[1].upto == upto
     assert shown[1].text.startswith(f"Up to e{upto} “")
-    assert shown[1].text.endswith("1 message, 900 tokens")
+    assert shown[1].text.endswith("5 messages · 900 tokens in context")
+
+
+@given(histories())
+def test_ranges_count_the_messages_that_the_card_counts_after_it(maker: Maker) -> None:
+    """Also behind an earlier handover, and inside a turn whose message stays."""
+    legal = cuts.possible(maker.transcript, 0)
+    for cut, shown in zip(legal, reaches(legal, maker.transcript), strict=True):
+        made = maker.handover_at(cut)
+        assert f" · {made.messages:,} message" in shown.text

@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
-from helix_desktop.context.event_summary import SECTIONS, HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.context.rewrite_kind import PlacementReason, Trigger
-from helix_desktop.ui.chat.rows import DividerRow
+from helix_desktop.context.event_summary import (
+    SECTIONS,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+from helix_desktop.context.rewrite_kind import PlacementReason, SummaryProblem, Trigger
+from helix_desktop.ui.chat.rows import DividerRow, NoticeRow
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.chat_server import Call, ChatServer, Refusal, Reply, Stream, Text, Wait, error, say
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -23,7 +29,11 @@ BY_HAND = {
     "protect_tokens": 100_000, "protect_steps": 50, "fold_after_steps": 0, "handover_least_gain": 0.0,
     "handover_keep": 0.02, "observe_at": 0.0, "observe_place_at": 0.0,
 }  # fmt: skip
-SUMMARY = "\n".join(f"## {title}\n- Words about it. [e3]" for title in SECTIONS)
+READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
+SUMMARY = "\n".join(
+    [*(f"## {title}\n- Words about it. [e3]" for title in SECTIONS), *(f"- {one}" for one in READ * 2)]
+)
+OBSERVED = f"- (1) The files have parts. [e3]\n- (3) {'; '.join(READ)}"
 
 
 class Summariser:
@@ -31,6 +41,7 @@ class Summariser:
 
     def __init__(self, summary: Reply | None = None) -> None:
         self.summary: Reply = summary or say(SUMMARY)
+        self.observed = OBSERVED
         self.asked: list[str] = []
         self.go = asyncio.Event()
         self.go.set()
@@ -41,8 +52,7 @@ class Summariser:
         last = str(messages[-1]["content"])
         if last.startswith(("[Write a handover]", "[Write observations]")):
             self.asked.append(last)
-            observed = "- (1) The files have parts. [e3]\n- (3) Words."
-            return say(observed) if last.startswith("[Write obs") else self.summary
+            return say(self.observed) if last.startswith("[Write obs") else self.summary
         done = sum(message["role"] == "assistant" for message in messages)
         if done < len(FILES):
             return Stream(Call("read_file", f'{{"path": "part{done}.txt"}}', id=f"c{done}"))
@@ -164,6 +174,54 @@ async def test_without_a_model_the_draft_says_why_it_is_as_it_is(qapp: QApplicat
         (made,) = rig.facts(HandoverMade)
         assert made.model.startswith("no model")
         assert made.fallback
+
+
+async def test_one_line_is_not_taken_for_a_long_history(qapp: QApplication, tmp_path: Path) -> None:
+    """The dialog says why, shows what the model wrote, and asks again; nothing is put in place."""
+    thin = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
+    model = Summariser(say(thin))
+    async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "Write a draft")
+        await until(lambda: dialog.problem, "the refusal")
+        assert "tokens of history" in dialog.problem
+        assert dialog.refused.isVisible()
+        assert dialog.refused.toPlainText() == thin
+        assert rig.facts(HandoverMade) == []
+        model.summary = say(SUMMARY)
+        press(dialog, "Try again")
+        await until(lambda: dialog.stage == "draft", "the draft")
+        assert dialog.problem == ""
+        press(dialog, "Cancel")
+        await _closed(rig)
+
+
+async def test_a_refused_summary_is_kept_and_can_be_asked_for_again(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Observations that say nothing: the notice and the card say so, and both offer another try."""
+    model = Summariser()
+    model.observed = "- (1) Things were done."
+    async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**BY_HAND)
+        for text in ("Read everything", "And now?", "And again?"):
+            await rig.say(text)
+        rig.window.commands.observe_now.trigger()
+        await until(lambda: rig.facts(ObservationsFailed), "the refusal")
+        (failed,) = rig.facts(ObservationsFailed)
+        assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, model.observed)
+        assert rig.facts(ObservationsMade) == []
+        notice = next(row for row in rig.rows(NoticeRow) if row.actions == ("observe_again",))
+        rig.window.show_page("timeline")
+        seq = int(notice.key[1:])
+        again = f"timeline-try-again-{seq}"
+        await until(lambda: rig.window.findChild(QAbstractButton, again), "the button")
+        model.observed = OBSERVED
+        rig.chat.view.action_triggered.emit(notice.key, "observe_again")
+        await until(lambda: rig.facts(ObservationsPlaced), "the observations in place")
+        await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
 
 
 async def test_what_there_is_not_to_hand_over_is_said_without_a_dialog(

@@ -14,11 +14,11 @@ from helix_desktop.context import planner
 from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
 from helix_desktop.context.event import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.context.event_rewrite import FormChosen, SweepMade
-from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
+from helix_desktop.context.event_summary import SECTIONS, HandoverFailed, HandoverMade
 from helix_desktop.context.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import SweepReason, Trigger
+from helix_desktop.context.rewrite_kind import SummaryProblem, SweepReason, Trigger
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -239,6 +239,31 @@ async def test_refusals_back_off_and_open_the_breaker() -> None:
         await rig.idle()
         assert len(rig.events(HandoverFailed)) == failures
     assert rig.events(HandoverMade) == []
+    await rig.sound()
+
+
+async def test_a_summary_that_says_too_little_is_kept_and_tried_again_later() -> None:
+    """It is not put in place; tries wait as after failures; the last before the breaker needs no model."""
+    thin = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
+    rig = Rig(ScriptedModel(thinking_aloud(12), summary=lambda _: said(thin)), NO_SWEEP)
+    talk = await rig.begin()
+    await talk.run("Think.")
+    await rig.idle()
+    (failed,) = rig.events(HandoverFailed)
+    assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, thin)
+    assert failed.spent > 0
+    rig.clock.pass_s(119)
+    await talk.run("Yes.")
+    await rig.idle()
+    assert len(rig.model.summary_requests) == 1
+    for _ in range(2):
+        rig.clock.pass_s(240)
+        await talk.run("Yes.")
+        await rig.idle()
+    assert len(rig.events(HandoverFailed)) == 2
+    (made,) = rig.events(HandoverMade)
+    assert (made.model, made.refused) == (NO_MODEL, thin)
+    assert "was not used" in made.fallback
     await rig.sound()
 
 

@@ -28,7 +28,7 @@ async def test_prepared_inert_and_put_in_place() -> None:
     rig = await talked(4)
     (made,) = rig.events(ObservationsMade)
     assert [(one.priority, one.text, one.sources) for one in made.observations] == [
-        (1, "The user wants it built", (3,)),
+        (1, "The user wants it built; never touch main", (3,)),
         (2, "src/app.py was read", (4, 5)),
     ]
     assert (made.model, made.fallback, made.calls, made.reflection) == ("test/scripted", "", 1, False)
@@ -48,7 +48,7 @@ async def test_prepared_inert_and_put_in_place() -> None:
     assert rig.talk.measure()[0].estimate < 4 * 627
     text = shown(rig)
     assert f"{TITLE} Reference material" in text
-    assert "- (1) The user wants it built [e3]" in text
+    assert "- (1) The user wants it built; never touch main [e3]" in text
     assert "e3 user: Think. Never touch main." in text
     assert text.count("word " * 520) == 3
     assert (await rig.store.get(made.index)).startswith(b"Index of cached outputs")
@@ -149,7 +149,7 @@ def first_seq(rig: Rig) -> int:
 async def test_generations_and_reflection() -> None:
     """Observations follow each other; too many are refined into one generation, which can be taken back."""
     policy = msgspec.structs.replace(AT_ONCE, reflect_at=0.05, ledger_tokens=60)
-    many = "\n".join(f"- (2) Fact number {n} about src/app{n}.py [e3]" for n in range(40))
+    many = "\n".join(f"- (2) Fact number {n} about src/app{n}.py: never touch main [e3]" for n in range(40))
 
     def observing(request: Request) -> Play:
         if request.messages[-1].text.startswith(REFINE):

@@ -142,7 +142,7 @@ async def test_an_undo_meanwhile() -> None:
     """A reflection of what was taken back while it was written is dropped."""
     gate, asked = asyncio.Event(), asyncio.Event()
     policy = msgspec.structs.replace(AT_ONCE, reflect_at=0.05, ledger_tokens=0)
-    facts = "\n".join(f"- (2) Fact number {n} about src/app{n}.py [e3]" for n in range(30))
+    facts = "\n".join(f"- (2) Fact number {n}: think about src/app{n}.py [e3]" for n in range(30))
 
     def observing(request: Request) -> Play:
         if request.messages[-1].text.startswith(REFINE):
@@ -233,7 +233,7 @@ async def test_a_handover_is_made_of_observations_too() -> None:
     await rig.talk.run("And now?")
     await rig.talk.draft_handover()
     text = rig.model.summary_requests[-1].messages[-1].text
-    assert "observed (1) 2025-06-15: The user wants it built [e3]" in text
+    assert "observed (1) 2025-06-15: The user wants it built; never touch main [e3]" in text
     assert "e3 user: Think. Never touch main." in text
     assert "e4 assistant: " not in text
 

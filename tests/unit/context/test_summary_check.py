@@ -1,0 +1,97 @@
+"""A summary that says too little of a long history, or nothing that it names, may not stand for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.errors import SummaryRefused
+from helix_desktop.context.event import Event, Recorded, ToolAnswered, UserSpoke
+from helix_desktop.context.event_summary import Observation, ObservationsMade
+from helix_desktop.context.extract import extract
+from helix_desktop.context.handover import section_text
+from helix_desktop.context.record import record_of
+from helix_desktop.context.rewrite_kind import SummaryProblem
+from helix_desktop.context.summary_check import (
+    LEAST_SHARE,
+    LONG_INPUT,
+    SummaryInput,
+    accept_observations,
+    input_of,
+    problem_of,
+    refinement_input,
+)
+from helix_desktop.context.transcript import Transcript
+from tests.support.histories import Maker, histories
+
+SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC
+PARSER = SummaryInput(
+    90_000,
+    files=frozenset({"src/parser.py"}),
+    commands=frozenset({"cd app && pytest -q tests"}),
+    instructions={2: "Mend the parser, never touch main, and use tabs everywhere."},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "problem"),
+    [
+        ("Everything is in order.", {2}, SHORT),
+        ("The file parser.py was read. " * 40, set(), None),
+        ("It was tried with pytest -q and failed. " * 30, set(), None),
+        ("Tabs everywhere, and main is never to be touched. " * 30, set(), None),
+        ("What was asked for was done as it had been asked. " * 30, {2}, None),
+        ("What was asked for was done as it had been asked. " * 30, {3}, UNSPECIFIC),
+        ("What was asked for was done as it had been asked. " * 30, set(), UNSPECIFIC),
+    ],
+)
+def test_a_long_history_needs_words_that_name_it(
+    text: str, cited: set[int], problem: SummaryProblem | None
+) -> None:
+    """A file, a command, the user's words, or their message as a source: one of them is enough."""
+    assert problem_of(text, cited, PARSER) is problem
+
+
+def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
+    """The refusal says how long both are, and keeps what the model wrote."""
+    found = (Observation(0, 1, "The parser was mended.", (2,)),)
+    with pytest.raises(SummaryRefused) as refused:
+        accept_observations(found, PARSER, "- (1) The parser was mended. [e2]")
+    assert refused.value.problem is SHORT
+    assert refused.value.text == "- (1) The parser was mended. [e2]"
+    assert refused.value.why == "It has about 5 tokens for 22,500 tokens of history."
+
+
+@given(st.integers(1, 10**7), st.integers(0, 3_000))
+def test_what_is_long_enough(size: int, wrote: int) -> None:
+    """Never below 2 % of a long input, but what suffices for any is enough; a short input can be one word."""
+    problem = problem_of("x" * wrote, set(), SummaryInput(size))
+    assert (problem is SHORT) == (size > LONG_INPUT and wrote < min(LEAST_SHARE * size, 800))
+
+
+@given(histories())
+def test_what_is_extracted_names_what_it_is_of(maker: Maker) -> None:
+    """The sections that are made without a model would pass, whatever the history: the rule asks little."""
+    items = maker.transcript.items
+    source = input_of(record_of(items), items)
+    sections = extract(items, None)
+    text = "\n".join(section_text(one, marked=False) for one in sections)
+    cited = {seq for one in sections for bullet in one.bullets for seq in bullet.sources}
+    assert problem_of(text, cited, source) is not UNSPECIFIC
+
+
+def test_what_an_input_holds() -> None:
+    """Files and commands of the ledger, the user's messages; of a reflection, what its facts name too."""
+    log: tuple[Event, ...] = (
+        UserSpoke("Mend it.", 3),
+        ToolAnswered("1", "read_file", "text", "a" * 64, 4, 1, 1, target="src/app.py"),
+        ToolAnswered("2", "run_command", "ok", "b" * 64, 4, 1, 1, target="make test"),
+    )
+    items = Transcript([Recorded(seq, 0, event) for seq, event in enumerate(log, 1)]).items
+    found = input_of(record_of(items), items)
+    assert [*found.files, *found.commands] == ["src/app.py", "make test"]
+    assert found.instructions == {1: "Mend it."}
+    fact = Observation(0, 1, "lib/util.c holds the loop", (2,))
+    made = ObservationsMade(0, 3, (fact,), (), "", "", 0, 9, 90, 3, "m")
+    assert refinement_input((made,), items).files == frozenset(("src/app.py", "lib/util.c"))
