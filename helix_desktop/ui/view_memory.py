@@ -81,6 +81,7 @@ class ViewMemory(QObject):
 
     def _state(self) -> ViewState:
         screens = self._work.screens
+        known, card = self._states.get(self._session), self._work.first_card
         board, cursor = screens.chat.view.board, screens.chat.composer.editor.textCursor()
         scrolled = not board.following and len(board.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()
@@ -89,6 +90,6 @@ class ViewMemory(QObject):
             offset=round(board.flow.offset, 1) if scrolled else 0.0,
             cursor=-1 if at_end else cursor.position(),
             mark=-1 if at_end else cursor.anchor(),
-            entry=screens.cache.table.current_digest(),
-            card=screens.timeline.first_card,
+            entry=screens.cache.selected,
+            card=known.card if card is None else card,
         )

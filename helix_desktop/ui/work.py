@@ -101,7 +101,8 @@ class Work(QObject):
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(lambda: intents.start(self.refresh(), "refresh"))
         self._stale: set[str] = set()
-        self._sought = 0
+        self._sought = self._first_card = 0  # events whose cards the timeline is to have in sight
+        self._timeline_shown = False  # whether it shows the conversation on screen, and not a former one
         self._gauge: Gauge | None = None  # as the top bar shows it
         window.page_shown.connect(self._page_shown)
         window.page_shown.connect(self._focus_page)
@@ -126,6 +127,7 @@ class Work(QObject):
         self._beside = Beside()
         self._window.banners.show_place(*self._place)
         self.opening.emit()
+        self._first_card, self._timeline_shown = 0, False
         self.shown.emit()
         self._show_running()
         self._window.banners.remove(_BREAKER)
@@ -244,8 +246,9 @@ class Work(QObject):
             threshold, running = conversation.policy.handover_at, self._beside.card
             state = TimelineState(cards, points, gauge.used, gauge.window, threshold, running)
             self._screens.timeline.set_state(state)
-            self._screens.timeline.reveal(self._sought)
-            self._sought = 0
+            self._screens.timeline.reveal(self._sought or self._first_card, at_top=not self._sought)
+            self._sought = self._first_card = 0
+            self._timeline_shown = True
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""
@@ -254,8 +257,13 @@ class Work(QObject):
         self._window.show_page("timeline")
 
     def seek_card(self, seq: int) -> None:
-        """Let the timeline have the card of an event in sight when it is looked at next."""
-        self._sought = seq
+        """Let the timeline begin at the card of an event when it is looked at next."""
+        self._first_card = seq
+
+    @property
+    def first_card(self) -> int | None:
+        """The event of the timeline's first card in sight, 0 at its top; None before it was looked at."""
+        return self._screens.timeline.first_card if self._timeline_shown else None
 
     @property
     def revealing(self) -> bool:

@@ -106,6 +106,11 @@ class CacheBrowser(QWidget):
         else:
             self.refresh()
 
+    @property
+    def selected(self) -> str:
+        """The digest of the entry that is selected, or will be once it is listed; empty without one."""
+        return self._sought or self.table.current_digest()
+
     def show_preview(self, state: PreviewState) -> None:
         """Show a content, if it is still the one that is selected."""
         if state.row.digest == self.table.current_digest():

@@ -47,6 +47,7 @@ class Pile(QObject):
         self._cards: tuple[Card, ...] = ()
         self._rows: dict[int, tuple[Card, RailRow]] = {}
         self._sought = 0  # the event whose card is to come into sight
+        self._to_top = False
         self._under = False
         self._fill_soon = QTimer(self)
         self._fill_soon.setSingleShot(True)
@@ -83,12 +84,12 @@ class Pile(QObject):
         self._build(max(_BATCH, len(self._rows)))
         self._fill_soon.start()
 
-    def reveal(self, seq: int) -> None:
-        """Bring the card of an event into sight."""
+    def reveal(self, seq: int, at_top: bool = False) -> None:
+        """Bring the card of an event into sight, or to the top."""
         place = next((at for at, card in enumerate(self._cards) if card.seq == seq), -1)
         if place >= 0:
-            self._sought = seq
-            self._build(place + 1)
+            self._sought, self._to_top = seq, at_top
+            self._build(place + (_BATCH if at_top else 1))
             QTimer.singleShot(0, self, self._seek)
             QTimer.singleShot(_SEEK_MS, self, self._leave)
 
@@ -104,7 +105,9 @@ class Pile(QObject):
     def _seek(self) -> None:
         """Scroll to the card that is sought; again whenever the layout has given the cards other places."""
         held = self._rows.get(self._sought)
-        if held is not None:
+        if held is not None and self._to_top:
+            self._scroll.verticalScrollBar().setValue(held[1].y())
+        elif held is not None:
             self._scroll.ensureWidgetVisible(held[1], 0, 40)
 
     def _leave(self) -> None:

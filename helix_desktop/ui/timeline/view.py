@@ -122,12 +122,12 @@ class Timeline(QWidget):
         """The widget of a card, if it is built."""
         return self._pile.card(seq)
 
-    def reveal(self, seq: int) -> None:
-        """Bring the card of an event into sight, whatever is filtered."""
+    def reveal(self, seq: int, at_top: bool = False) -> None:
+        """Bring the card of an event into sight, or to the top, whatever is filtered."""
         sought = next((card for card in self._state.cards if card.seq == seq), None)
         if sought is not None and not self.filter_bar.passes(sought):
             self.filter_bar.choose(None)
-        self._pile.reveal(seq)
+        self._pile.reveal(seq, at_top)
 
     def set_theme(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""

@@ -38,6 +38,8 @@ from helix_desktop.ui.timeline.sparkline import point_text, thinned
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.panes_samples import NOW_MS, fold, handover, long_timeline, observations, points, timeline
 
+VERTICAL = Qt.Orientation.Vertical
+
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
@@ -451,3 +453,20 @@ def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeli
             continue
         assert one.focusPolicy() & Qt.FocusPolicy.TabFocus, one.text()
         assert one.accessibleName() or one.text().strip()
+
+
+def test_the_place_in_a_long_timeline_comes_back(qtbot: QtBot, pane: Timeline) -> None:
+    pane.set_state(long_timeline())
+    bar = next(one for one in pane.findChildren(QAbstractSlider) if one.orientation() == VERTICAL)
+    qtbot.waitUntil(lambda: bar.maximum() > 2_000)
+    bar.setValue(1_500)
+    first = pane.first_card
+    assert first
+    again = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(again)
+    again.resize(800, 700)
+    again.set_state(long_timeline())
+    again.show()
+    assert again.first_card == 0
+    again.reveal(first, at_top=True)
+    qtbot.waitUntil(lambda: again.first_card == first)

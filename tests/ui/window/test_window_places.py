@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
@@ -60,6 +61,11 @@ async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path:
         assert first_row(rig) == place
         assert chosen_words(rig) == TEXT[:4]
         await until(lambda: rig.screens.cache.table.current_digest() == digest, "the entry selected again")
+        views = rig.opened.desk.views
+        views.put(session, msgspec.structs.replace(views.get(session), card=3))
+        rig.chat.view.follow()
+        await rig.opened.shell.new_session()
+        assert views.get(session) == ViewState(cursor=4, mark=0, entry=digest, card=3), "not looked at: kept"
 
 
 def first_row_count(rig: Rig) -> int:
