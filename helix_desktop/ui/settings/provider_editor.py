@@ -71,7 +71,7 @@ class ProviderEditor(QWidget):
         self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
         self._trial = TrialView()
         self._test, self._save = PushButton("Test", "", "zap"), PushButton("Save", "primary")
-        self._use, self._remove = PushButton("Use here"), PushButton("Remove", "danger")
+        self._use, self._remove = PushButton("Use in workspace"), PushButton("Remove", "danger")
         self._use.setToolTip(
             "Default model for this workspace: sessions use it unless they have one of their own"
         )

@@ -163,7 +163,7 @@ async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_cl
         await until(lambda: rig.opened.desk.settings.provider("ollama"), "added")
         await until(lambda: "Added: ok. ollama" in _checks(rig), "said so")
 
-        press(page.editor.footer, "Use here")
+        press(page.editor.footer, "Use in workspace")
         await until(lambda: rig.talk.model.label == "ollama/qwen3:8b", "the loaded model in use")
         assert rig.talk.model.window == 32_768
         info = rig.opened.desk.settings.find("ollama/idle:latest", rig.opened.desk.models.catalogue)[1]
