@@ -37,7 +37,7 @@ from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.intents import Intents
 from helix_desktop.ui.main_window import MainWindow
 from helix_desktop.ui.timeline.from_events import cards_of
-from helix_desktop.ui.timeline.points import points_of
+from helix_desktop.ui.timeline.points import ended_at, points_of
 from helix_desktop.ui.timeline.rows import TimelineState
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.usage_bar import pressure_of
@@ -239,9 +239,11 @@ class Work(QObject):
         conversation, room = self.conversation, self.room
         if conversation is None or room is None:
             return
+        transcript = conversation.session.transcript
         log, (_, gauge) = list(conversation.session.log), conversation.measure()
-        cards = await asyncio.to_thread(cards_of, log, conversation.session.transcript)
-        points = await asyncio.to_thread(points_of, log)
+        last = transcript.items[-1].seq if transcript.items else 0
+        cards = await asyncio.to_thread(cards_of, log, transcript)
+        points = ended_at(await asyncio.to_thread(points_of, log), last, gauge.used, gauge.window)
         if conversation is self.conversation:
             threshold, running = conversation.policy.handover_at, self._beside.card
             state = TimelineState(cards, points, gauge.used, gauge.window, threshold, running)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from helix_desktop.context.budget import ratio_of
 from helix_desktop.context.event import AssistantSpoke, Event, Recorded, ToolAnswered, UserSpoke
@@ -43,6 +44,19 @@ def points_of(log: Sequence[Recorded]) -> tuple[Point, ...]:
     for recorded, after in zip(log, [*log[1:], None], strict=True):
         usage.take(recorded, after)
     return tuple(usage.points)
+
+
+def ended_at(points: Sequence[Point], seq: int, used: int, window: int) -> tuple[Point, ...]:
+    """Return the points up to what the gauge shows: `used` of `window` tokens, the last message being `seq`.
+
+    What came since the last point, another model or other tools count there too.
+    """
+    if not points:
+        return ()
+    last = points[-1]
+    if last.seq >= seq:
+        return (*points[:-1], replace(last, used=used, window=window))
+    return (*points, Point(seq, used, window=window))
 
 
 class _Usage:
