@@ -120,7 +120,10 @@ class Room:
         pairs = [f"{name}={value}" for name, value in (known | dict(self.environ) | dict(environ)).items()]
         as_user = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         shell = ["/bin/sh", "-c", f"cd {home} && {command}"]
-        return ["chroot", str(self.root), "/usr/bin/env", "-i", *pairs, *as_user, *shell]
+        chroot = (
+            shutil.which("chroot", path=_PATH) or "chroot"
+        )  # jobs of cron look into /usr/bin and /bin only
+        return [chroot, str(self.root), "/usr/bin/env", "-i", *pairs, *as_user, *shell]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QWidget
+from shiboken6 import isValid
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
@@ -218,3 +219,5 @@ async def opened_window(
         await end(front, opened.shell, opened.desk)
         opened.settings.close()
         front.window.deleteLater()
+        # Else the next window's style sheet is put on this one's thousand widgets, too.
+        await until(lambda: not isValid(front.window), "the window gone")

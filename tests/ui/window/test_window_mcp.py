@@ -105,7 +105,7 @@ async def test_switches_hold_at_once(qapp: QApplication, tmp_path: Path) -> None
         assert "mcp__box__bang" not in told(rig)
         card.switched.emit("box", False)
         await until(lambda: state(card) == "Off", "off")
-        assert not [name for name in told(rig) if name.startswith("mcp__")]
+        await until(lambda: not [name for name in told(rig) if name.startswith("mcp__")], "its tools gone")
         card.switched.emit("box", True)
         await ready(page, "box")
         assert "mcp__box__echo" in told(rig)
