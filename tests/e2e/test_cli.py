@@ -236,7 +236,13 @@ async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
         return Stream(Text(words), Call("read_file", '{"path": "notes.txt"}')) if words else say("Read.")
 
     async with ChatServer(talk_on) as server:
-        ran = await cli.at_server(server.base_url, "Read.", "--window", "8000")
+        within = (
+            "--window",
+            "8000",
+            "--budget-tokens",
+            "1000000",
+        )  # without a budget nothing large is read beside
+        ran = await cli.at_server(server.base_url, "Read.", *within)
     assert ran.code == 0, ran
     (session,) = (await cli("timeline", "--workspace", "ws", "--json")).json
     made = [one["event"] for one in session["events"] if one["event"]["kind"] == "handover-made"]
