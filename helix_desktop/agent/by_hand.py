@@ -125,22 +125,22 @@ class ByHand:
         legal = cuts.possible(transcript, int(now.window * policy.handover_keep / now.ratio))
         if not legal:
             raise CompactionRefused(
-                "There is nothing to hand over yet.",
+                "Nothing to compact yet.",
                 "The newest complete turn always stays whole.",
                 "Send another message first.",
             )
         cut = next((one for one in legal if upto in {0, one.upto}), None)
         if cut is None:
             raise CompactionRefused(
-                f"No handover can end at e{upto}.",
-                "A handover ends between closed steps, and the newest part stays.",
-                "Choose another end.",
+                f"Can't compact up to e{upto}.",
+                "A handover ends between finished steps, and the newest part stays.",
+                "Choose another range.",
             )
         if not planner.worth(transcript, policy, now, cut):
             raise CompactionRefused(  # said at once: a refusal on record would count towards the breaker
-                "A handover would not help yet.",
-                f"It would free less than {policy.handover_least_gain:.0%} of the window.",
-                "Go on working; it happens by itself when the window fills.",
+                "Not enough to compact yet.",
+                f"It would free less than {policy.handover_least_gain * 100:.0f} % of the context window.",
+                "Compaction starts by itself when the context window fills.",
             )
         return cut
 

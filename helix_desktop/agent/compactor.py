@@ -116,9 +116,7 @@ class Compactor:
         Raises CompactionRefused when it would not help, or when one is being written already.
         """
         if self.running or self.drafting:
-            raise CompactionRefused(
-                "No handover was begun.", "One is being written.", "Wait for it, or cancel it."
-            )
+            raise CompactionRefused("Already running.", "A handover is being written.", "Wait, or cancel.")
         self.drafting = True
         try:
             reading, made = await self._write(Trigger.MANUAL, cut, focus, ask_model=True)

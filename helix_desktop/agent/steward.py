@@ -141,15 +141,13 @@ class Steward:
         Raises CompactionRefused when there is nothing to observe, or when that is being done already.
         """
         if self._observation is not None and not self._observation.done():
-            raise CompactionRefused(
-                "Nothing was begun.", "Observations are being written.", "Wait for them, or cancel them."
-            )
+            raise CompactionRefused("Already running.", "Observations are being written.", "Wait, or cancel.")
         made = observation.waiting(self._session.transcript)
         stretch = self._observer.possible() if made is None else None
         if made is None and stretch is None:
             raise CompactionRefused(
-                "There is nothing to observe yet.",
-                "The newest complete turn always stays whole, and what is older is observed already.",
+                "Nothing to observe yet.",
+                "The newest complete turn always stays whole, and everything older is observed already.",
                 "Send another message first.",
             )
         self._observe(stretch, by_hand=True)

@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from helix_desktop.context.errors import HelixError
+from helix_desktop.context.errors import (
+    BudgetSpent,
+    CompactionRefused,
+    ContentForgotten,
+    DigestAmbiguous,
+    DigestUnknown,
+    FormRefused,
+    HelixError,
+    InputUnusable,
+    ModelUnchosen,
+    StoreMended,
+    SummaryRefused,
+    WorkspaceUntrusted,
+)
 from helix_desktop.ui.action_text import action_label
 from helix_desktop.ui.figures import tokens_text
 from helix_desktop.ui.usage_bar import Pressure
@@ -94,11 +107,25 @@ class Banner:
         return self.workspace in {"", workspace} and self.session in {"", session}
 
 
+def level_of(error: HelixError) -> Level:
+    """Return how an error is shown: as an alarm only where something is broken."""
+    match error:
+        case SummaryRefused() | BudgetSpent() | DigestAmbiguous() | InputUnusable() | StoreMended():
+            return "warning"  # something else is needed of the user or a model; nothing is broken
+        case CompactionRefused() | ContentForgotten() | FormRefused():
+            return "info"  # nothing went wrong: what was asked for cannot be done now, and this says why
+        case ModelUnchosen() | WorkspaceUntrusted():
+            return "info"
+        case DigestUnknown():
+            return "warning"
+    return "error"
+
+
 def error_banner(error: HelixError, workspace: str = "", session: str = "") -> Banner:
-    """Return the banner that says what went wrong."""
+    """Return the banner that says what went wrong, or why what was asked for cannot be done."""
     actions = tuple(BannerAction(one, action_label(one)) for one in error.remedies)
     return Banner(
-        *(error.what, "error", error.what, error.why, error.fix, actions),
+        *(error.what, level_of(error), error.what, error.why, error.fix, actions),
         workspace=workspace,
         session=session,
     )

@@ -87,7 +87,7 @@ class HandoverByHand:
         except HelixError as error:
             self._writing = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
-            self.dialog.show_problem(error.what, error.why, error.fix)
+            self.dialog.show_error(error)
             if isinstance(error, SummaryRefused):
                 self.dialog.show_refused(error.text)
         else:
@@ -110,7 +110,7 @@ class HandoverByHand:
         try:
             await self._conversation.commit_handover(self._draft, text)
         except HelixError as error:
-            self.dialog.show_problem(error.what, error.why, error.fix)
+            self.dialog.show_error(error)
         else:
             self.dialog.accept()
         finally:

@@ -8,8 +8,10 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
 
+from helix_desktop.context.errors import HelixError
 from helix_desktop.ui.field import Field
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.frame.rows import level_of
 from helix_desktop.ui.handover.rows import DraftRow, Reach
 from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import LIGHT, Theme
@@ -158,8 +160,14 @@ class HandoverDialog(QDialog):
         """Go back to the draft, or to the choice where none was written."""
         self._show("draft" if self._draft else "choose")
 
+    def show_error(self, error: HelixError) -> None:
+        """Say in place what is wrong, or why it cannot be done now; nothing typed is lost."""
+        self.show_problem(error.what, error.why, error.fix)
+        restyle(self._problem, "role", "error" if level_of(error) == "error" else "note")
+
     def show_problem(self, *words: str) -> None:
         """Say in place what is wrong; nothing typed is lost."""
+        restyle(self._problem, "role", "error")
         self._problem.setText(" ".join(part for part in words if part))
         self._problem.setVisible(any(words))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame
 
 from helix_desktop.context.event_summary import (
     SECTIONS,
@@ -231,7 +231,9 @@ async def test_what_there_is_not_to_hand_over_is_said_without_a_dialog(
         await rig.open_folder("project", FILES)
         await rig.use_server(server)
         rig.window.commands.compact_now.trigger()
-        await until(lambda: "nothing to hand over" in rig.banners(), "the reason")
+        await until(lambda: "Nothing to compact yet" in rig.banners(), "the reason")
+        frames = rig.window.banners.findChildren(QFrame)
+        assert [one.property("level") for one in frames if one.property("role") == "banner"] == ["info"]
         assert not [one for one in rig.window.findChildren(HandoverDialog) if one.isVisible()]
         await _closed(rig)
 
@@ -242,7 +244,7 @@ async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplicati
         await rig.use_server(server)
         await rig.change_policy(**BY_HAND)
         rig.window.commands.observe_now.trigger()
-        await until(lambda: "nothing to observe" in rig.banners(), "the reason")
+        await until(lambda: "Nothing to observe yet" in rig.banners(), "the reason")
         for text in ("Read everything", "And now?", "And again?"):
             await rig.say(text)
         before = rig.talk.measure()[0]

@@ -183,7 +183,7 @@ async def test_by_hand_there_may_be_nothing_to_do() -> None:
     talk = await rig.begin()
     await talk.run("Think.")
     for _ in range(4):
-        with pytest.raises(CompactionRefused, match="nothing to hand over"):
+        with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
             talk.compact()
     await talk.run("And now?")
     with pytest.raises(CompactionRefused, match="less than 10%"):

@@ -142,7 +142,7 @@ async def test_the_range_can_be_chosen() -> None:
     assert near.cut == ranges[2]
     await rig.talk.commit_handover(near)
     assert rig.events(HandoverMade)[0].upto == ranges[2].upto
-    with pytest.raises(CompactionRefused, match="No handover can end at e3"):
+    with pytest.raises(CompactionRefused, match="up to e3"):
         await rig.talk.draft_handover(upto=3)
     await rig.sound()
 
@@ -177,7 +177,7 @@ async def test_a_draft_can_be_cancelled() -> None:
     async with asyncio.TaskGroup() as group:
         task = group.create_task(rig.talk.draft_handover())
         await rig.when(lambda: rig.model.summary_requests)
-        with pytest.raises(CompactionRefused, match="No handover was begun"):
+        with pytest.raises(CompactionRefused, match="Already running"):
             await rig.talk.draft_handover()
         task.cancel()
     closed = rig.model.closed
@@ -194,7 +194,7 @@ async def test_one_at_a_time() -> None:
     rig = await ready(lambda _: [gate, *said(SUMMARY)])
     rig.talk.compact()
     await rig.when(lambda: rig.model.summary_requests)
-    with pytest.raises(CompactionRefused, match="One is being written"):
+    with pytest.raises(CompactionRefused, match="handover is being written"):
         await rig.talk.draft_handover()
     gate.set()
     await rig.talk.settle()
@@ -255,6 +255,6 @@ async def test_nothing_to_draft() -> None:
     rig = Rig(ScriptedModel(thinking_aloud(2)), BY_HAND)
     talk = await rig.begin()
     assert talk.ranges() == []
-    with pytest.raises(CompactionRefused, match="nothing to hand over"):
+    with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await talk.draft_handover()
     assert rig.model.summary_requests == []

@@ -250,7 +250,7 @@ async def test_by_hand() -> None:
     assert told[-1].phase == "idle"
     covered = rig.talk.session.transcript.between(made.after, made.upto)
     assert {item.turn for item in covered} == {1, 2}
-    with pytest.raises(CompactionRefused, match="nothing to observe"):
+    with pytest.raises(CompactionRefused, match="Nothing to observe yet"):
         rig.talk.observe()
     await rig.sound()
 

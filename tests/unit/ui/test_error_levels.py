@@ -1,0 +1,59 @@
+"""Which errors are shown as alarms: an answer to what the user asked for is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helix_desktop.context import errors
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.rewrite_kind import SummaryProblem
+from helix_desktop.ui.frame.rows import error_banner, level_of
+
+ANSWERS = {"CompactionRefused", "ContentForgotten", "FormRefused", "ModelUnchosen", "WorkspaceUntrusted"}
+WARNINGS = {
+    "SummaryRefused",
+    "BudgetSpent",
+    "DigestAmbiguous",
+    "DigestUnknown",
+    "InputUnusable",
+    "StoreMended",
+}
+ALARMS = {
+    "DataDirUnusable", "SettingsDamaged", "WorkspaceMissing", "WindowSilent", "RecordingUnusable",
+    "ArchiveUnusable", "ArchiveNotWritten", "StoreError", "StoreLocked", "StoreClosed", "StoreUnreadable",
+    "StoreDamaged", "StoreWriteFailed", "ContentDamaged", "ContentTooLarge", "ModelError", "ModelUnreachable",
+    "ModelRefused", "KeyRefused", "ImagesRefused", "ModelOverflow", "ModelNonsense", "ToolError",
+    "SubagentFailed", "RequestInvalid", "RequestTooLarge",
+}  # fmt: skip
+
+
+def kinds(of: type[HelixError] = HelixError) -> Iterator[type[HelixError]]:
+    """All kinds of errors that the app defines for its users."""
+    for kind in of.__subclasses__():
+        if kind.__module__ == errors.__name__:
+            yield kind
+        yield from kinds(kind)
+
+
+def made(kind: type[HelixError]) -> HelixError:
+    """One error of a kind, whatever else it needs."""
+    if kind is errors.SummaryRefused:
+        return errors.SummaryRefused(SummaryProblem.SHORT, "Done.", "It is short.")
+    one = kind.__new__(kind)
+    HelixError.__init__(one, "It did not work.")
+    return one
+
+
+def test_each_error_has_a_level_that_somebody_decided() -> None:
+    """A new kind of error has to be put into one of the three lists."""
+    levels = {kind.__name__: level_of(made(kind)) for kind in kinds()}
+    expected = (
+        dict.fromkeys(ALARMS, "error") | dict.fromkeys(WARNINGS, "warning") | dict.fromkeys(ANSWERS, "info")
+    )
+    assert levels == expected
+
+
+def test_the_banner_has_the_level() -> None:
+    """Nothing to compact is an answer; a full disk is not."""
+    assert error_banner(errors.CompactionRefused("Nothing to compact yet.")).level == "info"
+    assert error_banner(errors.StoreWriteFailed("Couldn't save to disk.")).level == "error"
