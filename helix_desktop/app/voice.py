@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 
@@ -87,7 +88,7 @@ class Voice:
             self.troubled = True
             err(f"helix-desktop: {update.what} {update.why} {update.fix}".rstrip())
         if isinstance(update, ArrivalVoided):
-            err(f"Retrying in {update.wait_s:.0f} s (attempt {update.attempt}): {update.reason}")
+            err(f"Retrying in {math.ceil(update.wait_s)} s (attempt {update.attempt}): {update.reason}")
         if isinstance(update, SpendDecided):
             err(_spend_decision(update))
         if self.gone is not None:

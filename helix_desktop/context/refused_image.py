@@ -39,7 +39,7 @@ def named(
     if len(images) > _NAMED:
         names += " …"
     if len(images) == 1:
-        what, fix = f"{info.provider} refused the image {names}.", "Send without it, or choose another model."
+        what, fix = f"{info.provider} refused an image: {names}.", "Send without it, or choose another model."
     elif images:
         what = f"{info.provider} refused one of {len(images)} images: {names}."
         fix = "Send without them, or choose another model."

@@ -176,7 +176,8 @@ class ChatPresenter:
             when = f"in {left_s} s" if left_s else "now"
             what = f"Retrying {when} (attempt {voided.attempt})"
             actions = ("try_now", "stop") if left_s else ("stop",)
-            self._put(NoticeRow(_RETRY, "warning", what, voided.reason, actions=actions))
+            why = f"{voided.reason[:1].upper()}{voided.reason[1:]}"
+            self._put(NoticeRow(_RETRY, "warning", what, why, actions=actions))
 
         self._countdown.start(voided.wait_s, tell)
 

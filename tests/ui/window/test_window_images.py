@@ -151,7 +151,7 @@ async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplica
         await until(lambda: rig.rows(NoticeRow), "it was refused")
         await rig.turn_over()
         (notice,) = rig.rows(NoticeRow)
-        assert notice.what == "box refused the image lamp.png."
+        assert notice.what == "box refused an image: lamp.png."
         assert notice.actions[0] == "send_without_images"
         rig.chat.view.action_triggered.emit(notice.key, "send_without_images")
         await until(lambda: len(server.requests) == 2, "it was sent again")

@@ -51,7 +51,7 @@ async def test_the_turn_says_which_image_and_goes_on_without_it() -> None:
     await send(rig, "And this?", BAD)
     ended = rig.events(TurnEnded)[-1]
     assert (ended.how, ended.cause, ended.why) == ("failed", "image", "Could not process image")
-    assert ended.what == "test refused the image bad.png."
+    assert ended.what == "test refused an image: bad.png."
     await rig.talk.retry_without_images()
     await rig.idle()
     assert rig.events(TurnEnded)[-1].how == "done"
