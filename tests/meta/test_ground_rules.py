@@ -99,7 +99,7 @@ async def test_coroutines_run_on_the_qt_loop(qtbot: QtBot) -> None:
     loop = asyncio.get_running_loop()
     fired = loop.create_future()
     QTimer.singleShot(1, lambda: fired.set_result("qt"))
-    assert await asyncio.wait_for(fired, 5) == "qt"
+    assert await asyncio.wait_for(fired, 30) == "qt"
     assert type(loop).__module__.startswith("qasync")
 
 
@@ -116,7 +116,7 @@ async def test_the_qt_loop_is_made_anew_for_each_test() -> None:
     async with await asyncio.start_server(echo, "127.0.0.1", 0, family=socket.AF_INET) as server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         writer.write(b"hello\n")
-        assert await asyncio.wait_for(reader.readline(), 5) == b"hello\n"
+        assert await asyncio.wait_for(reader.readline(), 30) == b"hello\n"
         writer.close()
         await writer.wait_closed()
     assert await asyncio.to_thread(lambda: 7) == 7

@@ -210,7 +210,7 @@ class TestAnswers:
 
     async def test_a_server_that_lingers_after_its_end_marker_is_not_waited_for(self, http: Http) -> None:
         reply = Stream(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang())
-        async with ChatServer(lambda _: reply) as server, asyncio.timeout(5):
+        async with ChatServer(lambda _: reply) as server, asyncio.timeout(30):
             assert (await answer_of(model(server, http), QUESTION)).text == "whole"
 
     async def test_usage_is_not_asked_for_again_where_the_field_is_unknown(self, http: Http) -> None:

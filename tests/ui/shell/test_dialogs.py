@@ -27,6 +27,7 @@ from helix_desktop.ui.dialogs import (
 )
 from helix_desktop.ui.style import Appearance
 from helix_desktop.ui.theme import DARK, LIGHT
+from tests.support.window_rig import until
 
 CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
 
@@ -73,6 +74,10 @@ async def test_esc_answers_nothing(qtbot: QtBot, parent: QWidget) -> None:
     assert answer.result() == ""
 
 
+def _notices(app: QApplication) -> list[Notice]:
+    return [one for one in app.topLevelWidgets() if isinstance(one, Notice)]
+
+
 @pytest.mark.qt_loop
 @pytest.mark.parametrize("mode", ["light", "dark"])
 async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
@@ -85,8 +90,8 @@ async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
     appearance.dress()
     async with asyncio.TaskGroup() as tasks:
         read = tasks.create_task(show_notice(error, appearance))
-        await asyncio.sleep(0.05)
-        (notice,) = [one for one in qapp.topLevelWidgets() if isinstance(one, Notice)]
+        await until(lambda: [one for one in _notices(qapp) if one.isVisible()], "the notice")
+        (notice,) = _notices(qapp)
         words = [one for one in notice.findChildren(QLabel) if one.text()]
         assert [one.text() for one in words] == [error.what, "It was moved.\n\nLook for it."]
         assert [one.accessibleName() for one in words] == [error.what, ""]

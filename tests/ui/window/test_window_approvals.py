@@ -247,7 +247,7 @@ async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Pa
         await _asked(rig, server)
         rig.typed("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
-        await asyncio.wait_for(rig.talk.stop(), 5)
+        await asyncio.wait_for(rig.talk.stop(), 30)
         await rig.turn_over()
         assert not rig.rows(ApprovalRow)
         assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]

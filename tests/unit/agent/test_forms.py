@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.agent.update import IntakeMoved
 from helix_desktop.context.digest import handle
 from helix_desktop.context.errors import FormRefused, ModelRefused
@@ -220,9 +221,13 @@ async def test_giving_up_an_extract_changes_nothing() -> None:
     rig = await a_session()
     rig.extracts(lambda _: [asyncio.Event()])
     length = len(rig.talk.session.log)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.02):
-            await rig.talk.choose_form(seq_of(rig, "big"), "compact", "names")
+    scope = TaskScope()
+    extracting = scope.start(rig.talk.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting")
+    await rig.when(lambda: rig.told(IntakeMoved))
+    extracting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await extracting
+    await scope.close()
     assert len(rig.talk.session.log) == length
     assert rig.told(IntakeMoved)[-1] == IntakeMoved("idle")
     await rig.sound()
