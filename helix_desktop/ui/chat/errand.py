@@ -67,8 +67,13 @@ class Errand:
 
     @property
     def share(self) -> float:
-        """How much of its window its newest request takes, at most 1."""
-        return min(1.0, self.use / self.window) if self.window else 0.0
+        """How much of its context window its next request takes; it may pass 1."""
+        return self.use / self.window if self.window else 0.0
+
+    @property
+    def share_words(self) -> str:
+        """How full its context is."""
+        return f"{self.share * 100:.0f} % of context"
 
     @property
     def phase_words(self) -> str:
@@ -81,7 +86,7 @@ class Errand:
         if self.steps:
             parts.append(f"{self.steps} model call{'s' if self.steps != 1 else ''}")
         if self.spent:
-            parts.append(f"{tokens_text(self.spent)} tokens")
+            parts.append(f"{tokens_text(self.spent)} tokens used")
         if self.cost:
             parts.append(dollars(self.cost))
         if self.live and self.began:

@@ -75,7 +75,7 @@ class ErrandStrip:
             # One below the other, the gauges of several begin at one place.
             left = max(left, look.px(_LEFT) + self._phase_room())
             left = self._paint_gauge(painter, left, middle, errand)
-            left = self._write(painter, left, middle, right, f"{errand.share * 100:.0f} %", theme.muted)
+            left = self._write(painter, left, middle, right, errand.share_words, theme.muted)
         now = int(time.time() * 1000)
         left = self._write(painter, left, middle, right, errand.figures(now), theme.muted)
         if errand.live and errand.tool and right - left > look.px(_TOOL_ROOM):
@@ -111,7 +111,7 @@ class ErrandStrip:
         bar = QRectF(left, middle - look.px(2.5), look.px(_GAUGE), look.px(5))
         box(painter, bar, look.color(theme.seg_free), None, bar.height() / 2)
         full = QRectF(bar)
-        full.setWidth(max(bar.height(), bar.width() * errand.share))
+        full.setWidth(max(bar.height(), bar.width() * min(1.0, errand.share)))
         box(painter, full, look.color(theme.accent), None, bar.height() / 2)
         return bar.right() + look.px(7)
 

@@ -34,7 +34,8 @@ class _Delegate(LineDelegate):
     def _paint_state(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow) -> float:
         """Paint cache size and badge; returns their left edge."""
         small = fonts.sized(self.view.font(), 12)
-        words = " · ".join(part for part in (BADGE_WORDS[workspace.badge], workspace.cache) if part)
+        cache = f"Cache {workspace.cache}" if workspace.cache else ""
+        words = " · ".join(part for part in (BADGE_WORDS[workspace.badge], cache) if part)
         if not words and workspace.active:
             words = "open"
         width = QFontMetricsF(small).horizontalAdvance(words)
