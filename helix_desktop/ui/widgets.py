@@ -29,7 +29,6 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -214,12 +213,6 @@ class TabList(QFrame):
     """What the buttons stand in that each show a page."""
 
     accessible_role = QAccessible.Role.PageTabList
-
-
-class ScrollPane(QScrollArea):
-    """A scroll area that takes the keyboard, and so has a role besides its name."""
-
-    accessible_role = QAccessible.Role.Pane
 
 
 class IconButton(EnterPresses, QToolButton):

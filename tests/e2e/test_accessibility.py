@@ -144,6 +144,7 @@ def faults_in(app: App, scene: str) -> list[str]:
     passed = set(tab["passed"])
     app.ask("close")
     faults = [fault for node in shown for fault in faults_of(node)] + list(unreached(nodes, passed))
+    faults += [f"has the keyboard and does not show it: {unseen}" for unseen in tab["unseen"]]
     if len(shown) <= _LEAST_NODES:
         faults.append("next to nothing is shown")
     if "nothing" in passed:

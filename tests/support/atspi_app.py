@@ -29,10 +29,13 @@ from helix_desktop.context.errors import HelixError
 from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.ui import dialogs
 from helix_desktop.ui.chat.accessible import RowButton
+from helix_desktop.ui.chat.editor import Editor
+from helix_desktop.ui.frame.rows import Banner, BannerAction, JobRow
 from helix_desktop.ui.main_window import Place
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.workspaces.saved_rules import SavedRules
 from tests.support.chat_gallery import rows_of_all_kinds, rows_of_subagents
+from tests.support.panes_samples import long_timeline
 from tests.support.window_rig import Rig, opened_window, until
 
 _MOST_STEPS = 400
@@ -71,6 +74,45 @@ async def _rows(rig: Rig, above: float) -> AsyncIterator[QWidget]:
     rig.composer.editor.setFocus()
     yield rig.window
     board.go_to_end()
+
+
+@asynccontextmanager
+async def _find(rig: Rig, page: str) -> AsyncIterator[QWidget]:
+    rig.window.show_page(page)
+    rig.window.commands.find.trigger()
+    yield rig.window
+    QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Escape)
+    rig.window.show_page("chat")
+
+
+@asynccontextmanager
+async def _extras(rig: Rig) -> AsyncIterator[QWidget]:
+    """What stands around a conversation at times: banners, jobs, attachments, a list, waiting messages."""
+    action = BannerAction("again", "Try again")
+    rig.window.banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
+    rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
+    rig.composer.set_attachments((("k", "a.png"),))
+    rig.composer.set_text("words")
+    yield rig.window
+    rig.composer.set_text("")
+    rig.composer.set_attachments(())
+    rig.window.jobs.show_jobs((), "extras")
+
+
+@asynccontextmanager
+async def _timeline(rig: Rig) -> AsyncIterator[QWidget]:
+    """Every kind of card."""
+    rig.screens.timeline.set_state(long_timeline())
+    async with _page(rig, "timeline") as window:
+        rig.screens.timeline.set_state(long_timeline())
+        yield window
+
+
+@asynccontextmanager
+async def _new_server(rig: Rig) -> AsyncIterator[QWidget]:
+    async with _settings(rig, "mcp") as dialog:
+        rig.opened.settings.dialog.mcp.open_add()
+        yield dialog
 
 
 @asynccontextmanager
@@ -150,12 +192,16 @@ SCENES: dict[str, Scene] = {
     "rows-middle": partial(_rows, above=0.4),
     "rows-last": partial(_rows, above=0.8),
     "cache": partial(_page, page="cache"),
-    "timeline": partial(_page, page="timeline"),
+    "timeline": _timeline,
+    "find-in-chat": partial(_find, page="chat"),
+    "find-in-cache": partial(_find, page="cache"),
+    "extras": _extras,
     "request": _request,
     "welcome": partial(_place, place="welcome"),
     "missing": partial(_place, place="missing"),
     "empty": partial(_place, place="empty"),
     **{f"settings-{page}": partial(_settings, page=page) for page in _PAGES},
+    "new-server": _new_server,
     "switcher": partial(_command, name="switch_workspace"),
     "commands": partial(_command, name="all_commands"),
     "clean-up": partial(_command, name="clean_up"),
@@ -221,8 +267,9 @@ class TabRound:
 
     def _round(self, shown: QWidget, key: Qt.Key) -> list[str]:
         passed: dict[str, None] = {}
-        for _ in range(_MOST_STEPS):
-            self._press(QApplication.focusWidget() or shown, key)
+        for step in range(_MOST_STEPS):
+            # What had the keyboard at first may have it from a click, and need not show it.
+            self._press(QApplication.focusWidget() or shown, key, look=step > 0)
             focused = QApplication.focusWidget()
             reached = _reached(focused) if focused is not None else "nothing"
             if reached in passed:
@@ -230,9 +277,9 @@ class TabRound:
             passed[reached] = None
         return list(passed)
 
-    def _press(self, focused: QWidget, key: Qt.Key) -> None:
-        look = focused.hasFocus() and focused not in self._looked_at and not isinstance(focused, RowButton)
-        before = _picture(focused) if look else None
+    def _press(self, focused: QWidget, key: Qt.Key, look: bool) -> None:
+        new = focused.hasFocus() and focused not in self._looked_at and not isinstance(focused, RowButton)
+        before = _picture(focused) if look and new else None
         QTest.keyClick(focused, key)
         if before is None or focused.hasFocus():
             return
@@ -243,6 +290,8 @@ class TabRound:
 
 def _picture(widget: QWidget) -> QImage:
     """What is seen of a widget and close around it."""
+    if isinstance(widget, Editor):  # the frame shows it, beside a cursor that comes and goes
+        widget = widget.parentWidget() or widget
     window = widget.window()
     place = QRect(widget.mapTo(window, QPoint(0, 0)), widget.size()).adjusted(-4, -4, 4, 4)
     return window.grab(place.intersected(window.rect())).toImage()

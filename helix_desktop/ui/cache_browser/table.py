@@ -7,6 +7,7 @@ from PySide6.QtGui import (
     QAction,
     QColor,
     QContextMenuEvent,
+    QFocusEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -19,6 +20,7 @@ from helix_desktop.ui.cache_browser.columns import COLUMNS, NUMBER_OF, ColumnKey
 from helix_desktop.ui.cache_browser.delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache_browser.model import CacheModel, Index
 from helix_desktop.ui.cache_browser.rows import CacheRow
+from helix_desktop.ui.focus import BY_KEYBOARD
 from helix_desktop.ui.fonts import scaled
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.times import Now, wall_clock
@@ -177,14 +179,15 @@ class CacheTable(QTableView):
                 break
             if row == current or selection.isRowSelected(row):
                 painter.fillRect(0, top, width, height, QColor(self._theme.selection))
-                if row == current and self.hasFocus():
-                    painter.fillRect(0, top, 3, height - 1, QColor(self._theme.accent))
             elif row == self._hovered:
                 painter.fillRect(0, top, width, height, QColor(self._theme.raised))
             painter.fillRect(0, top + height - 1, width, 1, line)
             row += 1
         painter.end()
         super().paintEvent(event)
+        if self.hasFocus() and current >= 0:  # over Qt's own ground of a chosen row
+            bar = QPainter(self.viewport())
+            bar.fillRect(0, self.rowViewportPosition(current), 3, height - 1, QColor(self._theme.accent))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns, and keep the current row in sight when the preview below takes room away."""
@@ -194,6 +197,13 @@ class CacheTable(QTableView):
         self.fit_columns()
         if seen and self.viewport().height() < former:
             self.scrollTo(current)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Coming with the keyboard begins at the first row unless one is chosen."""
+        super().focusInEvent(event)
+        if event.reason() in BY_KEYBOARD and not self.currentIndex().isValid() and self._entries.rowCount():
+            self.choose(0)
+        self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens; Home and End go to the ends of the table, not of the row."""

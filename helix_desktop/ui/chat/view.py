@@ -35,6 +35,7 @@ from helix_desktop.ui.chat.sheets import Sheets
 from helix_desktop.ui.chat.stage import Stage
 from helix_desktop.ui.chat.tool_menu import ToolMenu
 from helix_desktop.ui.chat.tool_sheet import has_menu
+from helix_desktop.ui.focus import FocusRing
 from helix_desktop.ui.theme import Theme
 
 _LINE = 44.0  # pixels an arrow key scrolls
@@ -84,6 +85,7 @@ class ChatView(QAbstractScrollArea):
         self._stage = Stage(self.board, self._pointer, self._selection, self.finder, guard)
         self._tools = ToolMenu(self.board, self.viewport())
         self._pill = NewRowsPill(self)
+        self._ring = FocusRing(self)
         Spinner(self.board)
         self._zoom = 1.0
         self._connect()
@@ -96,6 +98,7 @@ class ChatView(QAbstractScrollArea):
         look = Look(theme, self._zoom, self.devicePixelRatioF())
         self.board.sheets.use(look)
         self._pill.use(look)
+        self._ring.tint(theme)
         self.setStyleSheet(_style(theme))
         if self.board.deck is not None:
             self.board.refresh()
@@ -175,6 +178,7 @@ class ChatView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the first visible row where it is, or stay at the end."""
         super().resizeEvent(event)
+        self._ring.setGeometry(self.viewport().geometry())
         self.board.refresh()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
@@ -212,8 +216,14 @@ class ChatView(QAbstractScrollArea):
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Coming back with Shift+Tab begins at the last button in sight."""
         super().focusInEvent(event)
+        self._ring.show_for(event)
         if event.reason() == Qt.FocusReason.BacktabFocusReason:
             self._stage.focus.enter(forward=False)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the ring away."""
+        super().focusOutEvent(event)
+        self._ring.hide()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab goes through the buttons of the rows before it leaves."""
@@ -267,7 +277,7 @@ class ChatView(QAbstractScrollArea):
         bar.setEnabled(False)
 
     def _leave(self, forward: bool) -> None:
-        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here
         if forward:
             super().focusNextPrevChild(True)
 

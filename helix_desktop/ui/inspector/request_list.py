@@ -159,6 +159,10 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(ink))
             painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
+        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange:
+            painter.setPen(QPen(QColor(self._theme.accent), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
 
     def _icon(self, painter: QPainter, rect: QRect, kind: RowKind) -> None:
         device = painter.device()

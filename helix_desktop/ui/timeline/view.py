@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.elements import Card as CardFrame
 from helix_desktop.ui.elements import EmptyState, Line
 from helix_desktop.ui.figures import tokens_text
+from helix_desktop.ui.focus import ScrollPane
 from helix_desktop.ui.pill import Pill
 from helix_desktop.ui.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.cards import (
@@ -42,7 +43,7 @@ from helix_desktop.ui.timeline.rows import (
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSpark
 from helix_desktop.ui.times import Now, wall_clock
-from helix_desktop.ui.widgets import ScrollPane, retint
+from helix_desktop.ui.widgets import retint
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 
@@ -146,7 +147,6 @@ class Timeline(QWidget):
     def _lay_out(self) -> None:
         self._scroll = ScrollPane()
         self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setAccessibleName("Timeline")
         page = QWidget()
