@@ -29,6 +29,7 @@ class ProfileChoice(QWidget):
         self._group = QButtonGroup(self)
         self._buttons: dict[str, QRadioButton] = {}
         self._restore: dict[str, PushButton] = {}
+        self._theme = LIGHT
         self._rows = QVBoxLayout(self)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(7)
@@ -53,6 +54,10 @@ class ProfileChoice(QWidget):
             self._restore[name].setVisible(bool(stored))
         self._buttons[chosen].setChecked(True)
 
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme for buttons that come later."""
+        self._theme = theme
+
     def button(self, name: str) -> QRadioButton:
         """The button of a profile; KeyError when there is none."""
         return self._buttons[name]
@@ -74,6 +79,7 @@ class ProfileChoice(QWidget):
             restore.setAccessibleName(f"Restore my changes to {one.name.capitalize()}")
             restore.setToolTip(f"Use {one.name.capitalize()} with the values you had set there")
             restore.clicked.connect(lambda _=False, name=one.name: self.restore_requested.emit(name))
+            restore.tint(self._theme)
             self._restore[one.name] = restore
             self._rows.addLayout(column(row(button, restore, None, gap=8), words, gap=1))
 
