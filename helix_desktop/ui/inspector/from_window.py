@@ -127,7 +127,7 @@ def _difference(gauge: Gauge, counted: int) -> tuple[WindowRow, ...]:
     """Return the row that leads from our count to the gauge's; none where both are one."""
     if gauge.used == counted:
         return ()
-    why = _ratio(gauge) or f"× {gauge.ratio:.2f} of our count, as in earlier sessions"
+    why = f"our count {counted:,} · total {gauge.used:,}"
     return (WindowRow(0, "difference", _LABELS["difference"], gauge.used - counted, "", why),)
 
 

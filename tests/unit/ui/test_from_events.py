@@ -348,6 +348,8 @@ def test_fixed_things_keep_their_count() -> None:
         (told,) = [row for row in rows if row.kind == "difference"]
         differences.add(told.tokens)
         assert (told.name, told.tokens_text) == ("Provider counts", difference_text(told.tokens))
+        total = sum(row.tokens for row in rows)
+        assert told.why == f"our count {total - told.tokens:,} · total {total:,}"
     assert len(fixed) == 1
     assert len(differences) == 4
     assert min(differences) < 0 < max(differences)
@@ -380,7 +382,7 @@ def test_the_preview_is_the_request_message_by_message(maker: Maker) -> None:
     for row in _state(maker).rows:
         text = row_text(window, rows, row.seq, row.kind)
         assert text
-        assert text in whole or row.kind == "tools"
+        assert text in whole or row.kind in ("tools", "difference")
 
 
 def test_the_tools_of_mcp_servers_are_counted_apart() -> None:
