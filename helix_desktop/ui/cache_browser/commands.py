@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -12,6 +13,7 @@ from helix_desktop.ui.cache_browser.columns import COLUMNS
 from helix_desktop.ui.cache_browser.filter_bar import FilterBar
 from helix_desktop.ui.cache_browser.find_key import FindKey
 from helix_desktop.ui.cache_browser.preview import Preview
+from helix_desktop.ui.cache_browser.row_menu import copy_digests, recall_selected, verify_selected
 from helix_desktop.ui.cache_browser.table import CacheTable
 
 
@@ -20,8 +22,8 @@ def add_keys(browser: QWidget, bar: FilterBar, table: CacheTable, preview: Previ
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
     FindKey(browser, preview.content.open_find)
     for key, deed in (
-        ("Ctrl+Return", preview.recall),
-        ("Ctrl+Enter", preview.recall),
+        ("Ctrl+Return", partial(recall_selected, table, preview)),
+        ("Ctrl+Enter", partial(recall_selected, table, preview)),
         ("Ctrl+S", preview.export_button.click),
         ("Ctrl+Shift+C", preview.content.copy_content),
         ("/", bar.field.setFocus),
@@ -30,11 +32,11 @@ def add_keys(browser: QWidget, bar: FilterBar, table: CacheTable, preview: Previ
     for key in ("Down", "Return", "Enter"):
         _add_key(bar.field, key, table.enter, here)
     _add_key(bar.field, "Escape", bar.field.clear, here)
-    for widget in (table, preview.content.text):
-        _add_key(widget, "V", preview.verify_button.click, here)
+    _add_key(table, "V", partial(verify_selected, table, preview), here)
+    _add_key(preview.content.text, "V", preview.verify_button.click, here)
     _add_key(table, "P", lambda: _toggle_pin(table), here)
     _add_key(table, "Del", lambda: _discard(table), here)
-    _add_key(table, "Ctrl+C", preview.copy_digest, here)
+    _add_key(table, "Ctrl+C", partial(copy_digests, table, preview), here)
 
 
 def sort_menu(parent: QMenu, bar: FilterBar) -> QMenu:

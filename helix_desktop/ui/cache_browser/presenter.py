@@ -35,6 +35,9 @@ class CachePresenter:
         view.verify_requested.connect(lambda digest: intents.start(self._verify(digest), "verify"))
         view.table.pin_requested.connect(lambda *what: intents.start(self._pin(*what), "pin"))
         view.table.restore_requested.connect(lambda digests: intents.start(self._restore(digests), "restore"))
+        view.table.verify_requested.connect(
+            lambda digests: intents.start(self._verify_several(digests), "verify several")
+        )
         view.table.export_requested.connect(
             lambda digests: intents.start(self._export_all(digests), "export")
         )
@@ -76,6 +79,18 @@ class CachePresenter:
         if not verdict.sound:
             self._source.damaged.add(digest)
         self._view.set_verified(digest, verdict.sound, verdict.text)
+
+    async def _verify_several(self, digests: Sequence[str]) -> None:
+        room, source = self._room, self._source
+        if room is None or source is None:
+            return
+        damaged = 0
+        for digest in digests:
+            verdict = await room.verify(digest)
+            if not verdict.sound:
+                damaged += 1
+                source.damaged.add(digest)
+        self._tell_result(room.id, len(digests), damaged)
 
     async def _pin(self, digests: Sequence[str], on: bool) -> None:
         if self._room is not None:
@@ -162,7 +177,7 @@ class CachePresenter:
                 place = folder / f"{digest[:12]}-{place.name}"
             await _write(place, await room.store.get(digest))
         said = f"{count_text(len(digests), 'entry', 'entries')} saved to {folder}."
-        self._inform(Banner(_SAVED, "info", said))
+        self._inform(Banner(_SAVED, "info", said, workspace=room.id))
 
 
 def _file_name(entry: Entry) -> str:

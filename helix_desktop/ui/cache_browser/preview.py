@@ -77,11 +77,6 @@ class Preview(QWidget):
         return self._state.row.digest if self._state else ""
 
     @property
-    def readable(self) -> bool:
-        """Whether the bytes on show could be read."""
-        return self._state is not None and self._state.data is not None
-
-    @property
     def lines(self) -> tuple[int, int]:
         """The first and the last selected line, from 1; (0, 0) without a selection."""
         return self._lines

@@ -48,17 +48,17 @@ def _add(menu: QMenu, name: str, text: str, deed: Callable[[], object], enabled:
 def _add_content(
     menu: QMenu, table: CacheTable, preview: Preview, rows: Sequence[CacheRow], one: CacheRow | None
 ) -> None:
-    here = one is not None and preview.digest == one.digest and preview.readable
-    sound = [row for row in rows if row.state not in ("damaged", "in the trash")]
+    here = one is not None and preview.digest == one.digest
+    sound = _sound(rows)
     _add(menu, "open", "Open preview\tEnter", table.opened.emit, one is not None)
-    whole = partial(_each, preview.recall_requested.emit, sound, 0, 0)
+    whole = partial(_recall, preview, sound)
     if here and preview.lines[1]:
         _add(menu, "recall-lines", f"{preview.recall_text}\tCtrl+Enter", preview.recall, bool(sound))
         _add(menu, "recall", "Recall whole output", whole, bool(sound))
     else:
         _add(menu, "recall", "Recall into chat\tCtrl+Enter", whole, bool(sound))
-    _add(menu, "find", "Find in content…\tCtrl+F", preview.content.open_find, here)
-    _add(menu, "verify", "Verify\tV", partial(_each, preview.verify_requested.emit, rows), bool(rows))
+    _add(menu, "find", "Find in content…\tCtrl+F", preview.content.open_find, _readable(one))
+    _add(menu, "verify", "Verify\tV", partial(verify_selected, table, preview), bool(rows))
     export = (
         partial(preview.export_requested.emit, one.digest)
         if one is not None
@@ -70,10 +70,9 @@ def _add_content(
 def _add_copies(
     menu: QMenu, table: CacheTable, preview: Preview, rows: Sequence[CacheRow], one: CacheRow | None
 ) -> None:
-    here = one is not None and preview.digest == one.digest and preview.readable
     some, digests = bool(rows), [row.digest for row in rows]
-    _add(menu, "copy-content", "Copy content\tCtrl+Shift+C", preview.content.copy_content, here)
-    _add(menu, "copy-hash", "Copy SHA-256\tCtrl+C", partial(_copy, digests), some)
+    _add(menu, "copy-content", "Copy content\tCtrl+Shift+C", preview.content.copy_content, _readable(one))
+    _add(menu, "copy-hash", "Copy SHA-256\tCtrl+C", partial(copy_digests, table, preview), some)
     _add(menu, "copy-marker", "Copy marker", partial(_copy, [marker_of(row) for row in rows]), some)
     _add(menu, "copy-link", "Copy link", partial(table.link_requested.emit, digests), some)
 
@@ -116,6 +115,11 @@ def _add_keeping(menu: QMenu, table: CacheTable, rows: Sequence[CacheRow]) -> No
         _add(menu, "trash", "Move to trash\tDel", trash, bool(stored))
 
 
+def _readable(one: CacheRow | None) -> bool:
+    """Whether a content can be read; the preview of one that was just chosen is still on its way."""
+    return one is not None and one.state != "damaged"
+
+
 def marker_of(row: CacheRow) -> str:
     """The marker of a content as it stands in the context; of what is no output, its way back alone."""
     if row.state == "index" or row.tool == "argument":
@@ -123,9 +127,41 @@ def marker_of(row: CacheRow) -> str:
     return marker(row.digest, row.tool, row.target, row.size, row.first_line)
 
 
-def _each(deed: Callable[..., object], rows: Sequence[CacheRow], *more: int) -> None:
+def recall_selected(table: CacheTable, preview: Preview) -> None:
+    """Recall the selected lines of the preview, or all of each selected content."""
+    rows = table.selected_rows()
+    if len(rows) > 1:
+        _recall(preview, _sound(rows))
+    else:
+        preview.recall()
+
+
+def verify_selected(table: CacheTable, preview: Preview) -> None:
+    """Ask for the selected contents to be verified."""
+    digests = table.selected_digests()
+    if len(digests) > 1:
+        table.verify_requested.emit(digests)
+    else:
+        for digest in digests:
+            preview.verify_requested.emit(digest)
+
+
+def copy_digests(table: CacheTable, preview: Preview) -> None:
+    """Copy the SHA-256 of each selected content, one per line."""
+    digests = table.selected_digests()
+    if digests == [preview.digest]:
+        preview.copy_digest()  # its button shows it
+    elif digests:
+        _copy(digests)
+
+
+def _sound(rows: Sequence[CacheRow]) -> list[CacheRow]:
+    return [row for row in rows if row.state not in ("damaged", "in the trash")]
+
+
+def _recall(preview: Preview, rows: Sequence[CacheRow]) -> None:
     for row in rows:
-        deed(row.digest, *more)
+        preview.recall_requested.emit(row.digest, 0, 0)
 
 
 def _copy(lines: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -37,6 +37,7 @@ class CacheTable(QTableView):
     restore_requested = Signal(list)  # digests of what lies in the trash
     link_requested = Signal(list)  # digests of what links are to lead to
     export_requested = Signal(list)  # digests of what is to be saved into a folder
+    verify_requested = Signal(list)  # digests of several contents
     chat_requested = Signal(str)  # digest of what is to be shown in the chat
     timeline_requested = Signal(str)  # digest of what is to be shown in the timeline
     pin_requested = Signal(list, bool)  # digests, and whether no clean-up is to take them
@@ -132,6 +133,11 @@ class CacheTable(QTableView):
         numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
         return [row for number in numbers if (row := self._entries.entry(number)) is not None]
 
+    def selected_digests(self) -> list[str]:
+        """The digests of the selected rows, from top to bottom."""
+        numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
+        return [self._entries.digest_at(number) for number in numbers]
+
     def enter(self) -> None:
         """Take the keyboard, at the first row unless one is chosen."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -141,8 +147,13 @@ class CacheTable(QTableView):
     def choose(self, row: int) -> None:
         """Make a row the current one and bring it into sight."""
         index = self._entries.index(row, 0)
-        self.setCurrentIndex(index)
+        self.select_only(index)
         self.scrollTo(index)
+
+    def select_only(self, index: Index) -> None:
+        """Make a row the current one and the only selected one, whatever keys are held down."""
+        flag = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme and the text size in force."""
@@ -240,7 +251,7 @@ class CacheTable(QTableView):
         at = self.indexAt(event.pos()) if mouse else self.currentIndex()
         if at.isValid():
             if not self.selectionModel().isRowSelected(at.row()):
-                self.setCurrentIndex(at)
+                self.select_only(at)
             below = self.visualRect(at).bottomLeft()
             self.menu_requested.emit(self.viewport().mapToGlobal(event.pos() if mouse else below))
 

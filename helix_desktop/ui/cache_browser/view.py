@@ -243,7 +243,7 @@ class CacheBrowser(QWidget):
                 self.table.choose(row)
                 return
         if rebuilt and row >= 0:
-            self.table.setCurrentIndex(self.model.index(row, 0))
+            self.table.select_only(self.model.index(row, 0))
             self.table.verticalScrollBar().setValue(place)
         elif rebuilt and self.model.rowCount():
             self.table.choose(0)

@@ -40,7 +40,7 @@ _LEAD = (
     "A summary in six sections takes the place of older messages. Nothing is lost: it can be undone at any "
     "time, and everything that it covers can be recalled."
 )
-_CHOICE = 124  # pixels; the pages below may not squeeze it
+_CHOICE = 156  # pixels; the pages below may not squeeze it
 _HINT = "Nothing is recorded until you hand over. Write a draft, read it, and change what you like."
 _UNSAVED = "What you changed is not recorded. Press Esc again to drop it."
 

@@ -63,6 +63,8 @@ async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskS
     actions = await menu_of(pane, 0)
     assert set(actions) >= ALL
     assert all(actions[name].isEnabled() for name in ALL)
+    actions["copy-content"].trigger()
+    assert QGuiApplication.clipboard().text() == CODE.decode()
     keys = {name: actions[name].text().partition("\t")[2] for name in ALL}
     assert keys == {
         "open": "Enter", "recall": "Ctrl+Enter", "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
@@ -87,7 +89,7 @@ async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskS
         ("in window", {"show-timeline"}),
         ("stored", {"show-chat", "show-timeline"}),
         ("index", {"show-chat"}),
-        ("damaged", {"show-chat", "show-timeline", "recall", "export"}),
+        ("damaged", {"show-chat", "show-timeline", "recall", "export", "find", "copy-content"}),
         ("in the trash", {"show-chat", "show-timeline", "recall", "export", "pin"}),
     ],
 )
@@ -97,8 +99,7 @@ async def test_what_does_not_apply_is_disabled(
     """What lies in the trash can be restored instead."""
     pane = await opened(qtbot, scope, in_state(state))
     actions = await menu_of(pane, 0)
-    read = {"find", "copy-content"}  # its bytes are not on show
-    assert {name for name, action in actions.items() if not action.isEnabled()} == off | read
+    assert {name for name, action in actions.items() if not action.isEnabled()} == off
     assert ("restore" in actions) is (state == "in the trash")
 
 
@@ -121,6 +122,7 @@ async def test_it_is_about_all_that_is_selected(qtbot: QtBot, scope: TaskScope) 
         ("restore", pane.table.restore_requested, [[digests[2]]]),
         ("export", pane.table.export_requested, [digests[:2]]),
         ("copy-link", pane.table.link_requested, [digests[:3]]),
+        ("verify", pane.table.verify_requested, [digests[:3]]),
     ):
         with qtbot.waitSignal(signal) as asked:
             actions[name].trigger()
@@ -129,6 +131,15 @@ async def test_it_is_about_all_that_is_selected(qtbot: QtBot, scope: TaskScope) 
     with qtbot.waitSignal(pane.table.trash_requested) as asked:
         QTest.keyClick(pane.table, Qt.Key.Key_Delete)
     assert asked.args == [digests[:2]]
+    with qtbot.waitSignal(pane.table.verify_requested) as asked:
+        QTest.keyClick(pane.table, Qt.Key.Key_V)
+    assert asked.args == [digests[:3]]
+    QGuiApplication.clipboard().clear()
+    QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text().split() == digests[:3]
+    recalled.clear()
+    QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert recalled == digests[:2]
 
 
 async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:
