@@ -23,7 +23,7 @@ from helix_desktop.ui.timeline.rows import (
     title_of,
 )
 from helix_desktop.ui.times import when_text
-from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, retint
+from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, column, retint
 
 _SHOWN_DIGESTS = 24
 
@@ -166,27 +166,22 @@ class FailureView(Card):
         row.addWidget(Line(card.what, 13, 500), 1)
         row.addWidget(moment(card.at_ms, now_ms))
         self.body.addLayout(row)
-        if card.why:
-            why = Words(card.why, 12, "muted")
-            why.setContentsMargins(24, 0, 0, 0)
-            self.body.addWidget(why)
         took = cost_text(card.spent, card.cost)
+        below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
+        if card.why:
+            below.addWidget(Words(card.why, 12, "muted"))
         if took:
-            line = Line(f"Took {took}", 12, role="muted")
-            line.setContentsMargins(24, 0, 0, 0)
-            self.body.addWidget(line)
+            below.addWidget(Line(f"Took {took}", 12, role="muted"))
         if card.refused:
-            self.body.addWidget(refused_part(card.refused, "muted"))
+            below.addWidget(refused_part(card.refused, "muted"))
         if card.retry is not None:
             again = PushButton("Try again")
             again.setObjectName(f"timeline-try-again-{card.seq}")
             again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             again.clicked.connect(lambda: wishes.retry.emit(card.retry))
-            below = QHBoxLayout()
-            below.setContentsMargins(24, 4, 0, 2)
-            below.addWidget(again)
-            below.addStretch(1)
-            self.body.addLayout(below)
+            below.addSpacing(4)
+            below.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
+        self.body.addLayout(below)
         self.setAccessibleName(" ".join(part for part in (card.what, card.why, took) if part))
 
 

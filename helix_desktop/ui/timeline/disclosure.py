@@ -90,7 +90,13 @@ class Disclosure(QWidget):
 def refused_part(text: str, role: Role) -> Disclosure:
     """What a model wrote that was not used, word for word."""
     said = DisclosureHead("Summary not used", f"{len(text):,} characters", role)
-    return Disclosure(said, lambda: Words(text, 13, "muted"))
+
+    def build() -> QWidget:
+        words = Words(text, 13, "muted")
+        words.setContentsMargins(20, 0, 0, 4)
+        return words
+
+    return Disclosure(said, build)
 
 
 def ledger_part(ledger: str, role: Role) -> Disclosure:
