@@ -34,7 +34,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
     `fast`, `summary` and `long` name models for roles, as `model` does: empty is the app's choice, MAIN the
     main model. `servers` are its MCP servers, each with the fingerprint that the person agreed to.
-    `demo_calls` says what happens to calls of the offline demo model in a sample; other models always ask.
+    `demo_calls` says what happens to calls of the offline demo model in a sample, not of other models.
     `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
     """
 

@@ -153,7 +153,7 @@ class PermissionsPage(QWidget):
             self.demo_calls.setChecked(calls != "ask")
             self.demo_calls.blockSignals(False)
             self.demo_calls.update()
-            self._demo_text.setText(f"{_DEMO_TEXTS[calls]} Other models always ask.")
+            self._demo_text.setText(f"{_DEMO_TEXTS[calls]} This does not apply to other models.")
 
     def show_trust(self, path: str, trusted: bool) -> None:
         """Show whether the folder is trusted."""
