@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -74,7 +75,9 @@ class Crowd:
 
     def _sum(self, request: Request) -> Play:
         self.summaries += 1
-        return self._slowly(SUMMARY)
+        record = "\n".join(message.text for message in request.messages)
+        cited = ", ".join(f"e{seq}" for seq in re.findall(r"\be(\d+) user", record))
+        return self._slowly(SUMMARY.replace("[e4]", f"[{cited}]" if cited else "[e4]"))
 
     def _note(self, request: Request) -> Play:
         many = "\n".join(f"- (2) Fact {n} of {len(self.gates)} [e3, e{n + 4}]" for n in range(9))
