@@ -40,7 +40,7 @@ _LEAD = (
     "A summary in six sections takes the place of older messages. Nothing is lost: it can be undone at any "
     "time, and everything that it covers can be recalled."
 )
-_CHOICE = 156  # pixels; the pages below may not squeeze it
+_CHOICE = 96  # pixels; the pages below may not squeeze it
 _HINT = "Nothing is recorded until you hand over. Write a draft, read it, and change what you like."
 _UNSAVED = "What you changed is not recorded. Press Esc again to drop it."
 
@@ -63,7 +63,7 @@ class HandoverDialog(QDialog):
         self._warned = False
         self.reach, self.focus = Combo(), QLineEdit()
         self.focus.setPlaceholderText("What must not be missing, for example the open questions (optional)")
-        self.price = label("", "muted", wrap=True)
+        self.price = label("", "muted")
         self.price.setObjectName("handover-price")
         self.steps, self.said = Steps(), QPlainTextEdit()
         self.said.setReadOnly(True)
@@ -208,14 +208,10 @@ class HandoverDialog(QDialog):
 
     def _lay_out(self) -> None:
         choice = card(
-            column(
-                *(Field("Covers", self.reach), Field("Focus", self.focus), Field("Takes", self.price)),
-                margins=(16, 12, 16, 13),
-                gap=9,
-            )
+            column(Field("Covers", self.reach), Field("Focus", self.focus), margins=(16, 12, 16, 13), gap=9)
         )
         choice.setMinimumHeight(_CHOICE)
-        buttons = row(None, self.leave, self.write, self.commit, gap=8)
+        buttons = row(self.price, None, self.leave, self.write, self.commit, gap=8)
         words = column(label("Hand over older messages", "title"), label(_LEAD, "muted", wrap=True), gap=5)
         whole = column(words, choice, self._stages, self._problem, buttons, margins=(22, 20, 22, 16), gap=12)
         whole.setStretch(2, 1)

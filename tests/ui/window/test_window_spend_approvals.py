@@ -29,7 +29,7 @@ def answers(request: dict[str, Any]) -> Reply:
     """Long answers, observations and handovers."""
     last = str(request["messages"][-1]["content"])
     if last.startswith("[Write observations]"):
-        return say("- (1) It was talked about. [e3]")
+        return say("- (1) It was talked about, at length and with many words. [e3]\n" * 30)
     return say(SUMMARY) if last.startswith("[Write a handover]") else say("some words " * 700)
 
 
