@@ -115,7 +115,9 @@ def unreached(nodes: list[Node], passed: set[str]) -> Iterator[str]:
         operated = node.role in CONTROLS or ({"focusable", "editable"} <= node.states)
         if not operated or not {"showing", "enabled"} <= node.states or node.last_id in MOUSE_ONLY:
             continue
-        if reached_by(node) in passed:
+        # The field of a combo box has its keyboard through the box.
+        inside = node.parent if node.parent is not None and node.parent.role == "combo box" else node
+        if reached_by(inside) in passed:
             continue
         if node.role in ONE_OF_A_GROUP and node.parent is not None and node.parent.ref in groups:
             continue

@@ -21,7 +21,7 @@ import qasync
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QAction, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 
 from helix_desktop.app.samples import SAMPLES
 from helix_desktop.config.paths import resources_dir
@@ -30,6 +30,7 @@ from helix_desktop.providers.demo_script import read_scripts
 from helix_desktop.ui import dialogs
 from helix_desktop.ui.chat.accessible import RowButton
 from helix_desktop.ui.chat.editor import Editor
+from helix_desktop.ui.crash_notice import LogDialog
 from helix_desktop.ui.frame.rows import Banner, BannerAction, JobRow
 from helix_desktop.ui.main_window import Place
 from helix_desktop.ui.settings.dialog import SettingsPage
@@ -112,6 +113,14 @@ async def _timeline(rig: Rig) -> AsyncIterator[QWidget]:
 async def _new_server(rig: Rig) -> AsyncIterator[QWidget]:
     async with _settings(rig, "mcp") as dialog:
         rig.opened.settings.dialog.mcp.open_add()
+        yield dialog
+
+
+@asynccontextmanager
+async def _new_provider(rig: Rig) -> AsyncIterator[QWidget]:
+    """The form of a provider, with a list of models to choose from."""
+    async with _settings(rig, "providers") as dialog:
+        rig.opened.settings.dialog.providers.findChildren(QMenu)[0].actions()[0].trigger()
         yield dialog
 
 
@@ -202,6 +211,7 @@ SCENES: dict[str, Scene] = {
     "empty": partial(_place, place="empty"),
     **{f"settings-{page}": partial(_settings, page=page) for page in _PAGES},
     "new-server": _new_server,
+    "new-provider": _new_provider,
     "switcher": partial(_command, name="switch_workspace"),
     "commands": partial(_command, name="all_commands"),
     "clean-up": partial(_command, name="clean_up"),
@@ -214,6 +224,9 @@ SCENES: dict[str, Scene] = {
     "question": partial(_dialog, question=_ask),
     "text-question": partial(
         _dialog, question=lambda rig: dialogs.get_text(rig.window, "Name of the session")
+    ),
+    "log": partial(
+        _dialog, question=lambda rig: dialogs.finished(LogDialog(rig.window, "A line.", rig.folder))
     ),
     "notice": partial(
         _dialog,

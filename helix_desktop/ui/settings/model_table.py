@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QResizeEvent
+from PySide6.QtGui import QColor, QFocusEvent, QIcon, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from helix_desktop.ui.focus import FocusRing
 from helix_desktop.ui.icons import icon
 from helix_desktop.ui.settings.model_rows import COLUMNS, NUMBERS, ModelRow, cell, tip
 from helix_desktop.ui.theme import LIGHT, Theme
@@ -75,6 +76,7 @@ class ModelTable(QTableView):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
+        self._ring = FocusRing(self)
         self._model = _Rows()
         self.setModel(self._model)
         self.setAccessibleName("Models")
@@ -125,9 +127,20 @@ class ModelTable(QTableView):
         """All cells as they are read."""
         return [[cell(row, column) for column in range(len(COLUMNS))] for row in self._model.rows]
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the ring to somebody who came with the keyboard."""
+        super().focusInEvent(event)
+        self._ring.show_for(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the ring away."""
+        super().focusOutEvent(event)
+        self._ring.hide()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the names what the figures leave; where that is too little, the table scrolls sideways."""
         super().resizeEvent(event)
+        self._ring.setGeometry(self.rect())
         self._fit()
 
     def _fit(self) -> None:

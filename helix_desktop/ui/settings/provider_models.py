@@ -43,6 +43,7 @@ class ProviderModels(QWidget):
         edit = self.name.lineEdit()
         assert edit is not None  # an editable combo box has one
         edit.setPlaceholderText("Name of another model")
+        edit.setAccessibleName("Name of a model to add")
         edit.returnPressed.connect(self._add)
         completer = self.name.completer()
         assert completer is not None  # as an editable one does

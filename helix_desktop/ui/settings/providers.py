@@ -40,7 +40,7 @@ class ProvidersPage(QWidget):
         self.list.setProperty("kind", "cards")
         self.list.setAccessibleName("Providers")
         self.list.setIconSize(QSize(16, 16))
-        self.list.currentItemChanged.connect(lambda now, _: self._choose(now))
+        self.list.currentItemChanged.connect(lambda now, _: self._choose_selected(now))
         self.editor = ProviderEditor()
         self.found = FoundServers()
         self._add, self._look = (
@@ -65,6 +65,11 @@ class ProvidersPage(QWidget):
         self._demo_use.hide()
         self._show_editor(False)
         self.use_catalogue(Catalogue())
+
+    def _choose_selected(self, item: QListWidgetItem | None) -> None:
+        # Qt makes an item current, without selecting it, when Tab comes to the list: that chooses nothing.
+        if item is None or item.isSelected():
+            self._choose(item)
 
     def _demo_page(self) -> QWidget:
         words = label(
