@@ -186,7 +186,7 @@ async def test_by_hand_there_may_be_nothing_to_do() -> None:
         with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
             talk.compact()
     await talk.run("And now?")
-    with pytest.raises(CompactionRefused, match="less than 10%"):
+    with pytest.raises(CompactionRefused, match="less than 10 %"):
         talk.compact()
     assert rig.events(HandoverFailed) == []
 
