@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.room import Room
@@ -31,6 +31,9 @@ class MessageTooLarge(HelixError):
 
 class Composing(QObject):
     """Binds the composer to one conversation at a time. Drafts survive switching, closing and crashes."""
+
+    image_stored = Signal()
+    """An image of a draft is in the cache now."""
 
     def __init__(self, composer: Composer, intents: Intents) -> None:
         super().__init__(composer)
@@ -113,18 +116,30 @@ class Composing(QObject):
             await room.store.save_draft(session, text, self._attached.get(session, ()))
 
     def send(self, text: str, steer: bool = False) -> None:
-        """Begin to send a message to the conversation that is on screen at this moment."""
+        """Begin to send what is written, with its attachments, to the conversation on screen."""
         if self._room is not None and self._conversation is not None:
-            self._intents.start(self._send(self._room, self._conversation, text, steer), "send")
+            attached = self._attached.pop(self._conversation.session.id, [])
+            self._show_attached()
+            self.composer.set_estimate("")
+            self._start_sending(self._room, self._conversation, text, attached, steer)
+
+    def send_proposal(self, text: str) -> None:
+        """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
+        if self._room is not None and self._conversation is not None:
+            self._start_sending(self._room, self._conversation, text, [], steer=False)
+
+    def _start_sending(
+        self, room: Room, conversation: Conversation, text: str, attached: list[Attachment], steer: bool
+    ) -> None:
+        self._intents.start(self._send(room, conversation, text, attached, steer), "send")
 
     def take_in(self, text: str) -> None:
         """Put words that found no other place in front of what is typed."""
         self.composer.set_text("\n".join(part for part in (text, self.composer.text()) if part))
 
-    async def _send(self, room: Room, conversation: Conversation, text: str, steer: bool) -> None:
-        attached = self._attached.pop(conversation.session.id, [])
-        self._show_attached()
-        self.composer.set_estimate("")
+    async def _send(
+        self, room: Room, conversation: Conversation, text: str, attached: list[Attachment], steer: bool
+    ) -> None:
         try:
             async with self._in_turn:  # counted on threads, a later message could be through sooner
                 tokens = await room.count(text) + sum(one.tokens for one in attached)
@@ -199,6 +214,7 @@ class Composing(QObject):
                 ) from error
             attachment = await room.attach_image(conversation.session.id, data, one.label)
             self._hold(conversation, attachment)
+            self.image_stored.emit()
         here = conversation is self._conversation
         text = self.composer.text() if here else (await room.store.draft(conversation.session.id)).text
         await self._save(room, conversation, text)

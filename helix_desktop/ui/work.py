@@ -75,7 +75,7 @@ class Work(QObject):
     model_shown = Signal()
     """The model that answers may be another one now."""
     measured = Signal()
-    """The gauge of the conversation on screen shows something else now."""
+    """The gauge of the conversation on screen, or the size of the cache, is another one now."""
     heard = Signal(object)
     """An update of the conversation on screen."""
     session_wanted = Signal(str)
@@ -92,7 +92,8 @@ class Work(QObject):
         self.chat = ChatPresenter(screens.chat.model, self._finished, self._asked)
         self.cache = CachePresenter(screens.cache, intents, window.banners.show_banner)
         self.composing = Composing(screens.chat.composer, intents)
-        screens.chat.ahead.taken.connect(self.composing.send)
+        self.composing.image_stored.connect(self._image_stored)
+        screens.chat.ahead.taken.connect(self.composing.send_proposal)
         self.spending = SpendingPresenter(window, intents)
         window.commands.steer.triggered.connect(screens.chat.composer.steer)
         Waiting(screens.chat.ahead.queue, self, intents)
@@ -170,6 +171,10 @@ class Work(QObject):
         if self.conversation is not None:
             self.composing.show_trust()
         await self.refresh()
+
+    def _image_stored(self) -> None:
+        self.refresh_soon()
+        self.measured.emit()
 
     def refresh_soon(self) -> None:
         """Show the newest numbers within a blink, once for many changes."""

@@ -9,14 +9,14 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.context.event import UserSpoke
 from helix_desktop.context.image import LONGEST_EDGE, image_of
 from helix_desktop.ui.chat.rows import DividerRow, NoticeRow, UserRow
 from tests.support.chat_server import ChatServer, error, in_turn, say
 from tests.support.pictures import png
-from tests.support.window_rig import Rig, opened_window, until
+from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -160,3 +160,35 @@ async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplica
         assert len(rig.rows(UserRow)) == 1
         (swept,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
         assert "undo" in swept.actions
+
+
+async def test_a_pasted_image_counts_in_the_cache_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachments, "the image stands above the text")
+        await until(lambda: "1 entry" in rig.window.sidebar._cache.text(), "the sidebar counts it")
+        await until(lambda: _inspector_says(rig, "Entries: 1 · "), "the inspector counts it")
+
+
+def _inspector_says(rig: Rig, start: str) -> bool:
+    return any(one.accessibleName().startswith(start) for one in rig.screens.inspector.findChildren(QWidget))
+
+
+async def test_a_proposed_message_leaves_the_draft_and_its_image(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
+    async with opened_window(qapp, tmp_path) as rig:
+        rig.window.welcome.sample_requested.emit()
+        await until(rig.ahead, "a message is proposed")
+        rig.composer.editor.setPlainText("My own words")
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachments, "the image stands above the text")
+        press(rig.chat, "Send this")
+        await until(lambda: rig.facts(UserSpoke), "it was sent")
+        await rig.talk.stop()
+        await rig.turn_over()
+        (said,) = rig.facts(UserSpoke)
+        assert said.attachments == ()
+        assert rig.composer.text() == "My own words"
+        assert rig.attachments()[0].startswith("lamp.png · ")
