@@ -9,165 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
 
 import qasync
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QAccessible, QAction, QImage
+from PySide6.QtGui import QAccessible, QAccessibleInterface, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from helix_desktop.app.samples import SAMPLES
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.errors import HelixError
 from helix_desktop.providers.demo_script import read_scripts
-from helix_desktop.ui import dialogs
 from helix_desktop.ui.chat.accessible import RowButton
 from helix_desktop.ui.chat.editor import Editor
-from helix_desktop.ui.crash_notice import LogDialog
-from helix_desktop.ui.frame.rows import Banner, BannerAction, JobRow
-from helix_desktop.ui.main_window import Place
-from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.workspaces.saved_rules import SavedRules
+from tests.support.atspi_scenes import SCENES
 from tests.support.chat_gallery import rows_of_all_kinds, rows_of_subagents
-from tests.support.panes_samples import long_timeline
 from tests.support.window_rig import Rig, opened_window, until
 
 _MOST_STEPS = 400
 _LOOK_EVERY_S = 0.01
-_PAGES: tuple[SettingsPage, ...] = (
-    "providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about",
-)  # fmt: skip
-
-Scene = Callable[[Rig], AbstractAsyncContextManager[QWidget]]
-
-
-@asynccontextmanager
-async def _place(rig: Rig, place: Place) -> AsyncIterator[QWidget]:
-    rig.window.missing.show_workspace("project", "/home/user/project")
-    rig.window.show_place(place)
-    yield rig.window
-    rig.window.show_place("work")
-
-
-@asynccontextmanager
-async def _page(rig: Rig, page: str) -> AsyncIterator[QWidget]:
-    rig.window.show_page(page)
-    await rig.opened.shell.work.refresh()
-    yield rig.window
-    rig.window.show_page("chat")
-
-
-@asynccontextmanager
-async def _rows(rig: Rig, above: float) -> AsyncIterator[QWidget]:
-    """Every kind of row; `above` is the part of the conversation that is scrolled away."""
-    rig.chat.model.reset([*rows_of_all_kinds(), *rows_of_subagents()])
-    board = rig.chat.view.board
-    board.set_following(False)
-    board.flow.scroll_to(board.flow.heights.total * above)
-    board.refresh()
-    rig.composer.editor.setFocus()
-    yield rig.window
-    board.go_to_end()
-
-
-@asynccontextmanager
-async def _find(rig: Rig, page: str) -> AsyncIterator[QWidget]:
-    rig.window.show_page(page)
-    rig.window.commands.find.trigger()
-    yield rig.window
-    QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Escape)
-    rig.window.show_page("chat")
-
-
-@asynccontextmanager
-async def _extras(rig: Rig) -> AsyncIterator[QWidget]:
-    """What stands around a conversation at times: banners, jobs, attachments, a list, waiting messages."""
-    action = BannerAction("again", "Try again")
-    rig.window.banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
-    rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
-    rig.composer.set_attachments((("k", "a.png"),))
-    rig.composer.set_text("words")
-    yield rig.window
-    rig.composer.set_text("")
-    rig.composer.set_attachments(())
-    rig.window.jobs.show_jobs((), "extras")
-
-
-@asynccontextmanager
-async def _timeline(rig: Rig) -> AsyncIterator[QWidget]:
-    """Every kind of card."""
-    rig.screens.timeline.set_state(long_timeline())
-    async with _page(rig, "timeline") as window:
-        rig.screens.timeline.set_state(long_timeline())
-        yield window
-
-
-@asynccontextmanager
-async def _new_server(rig: Rig) -> AsyncIterator[QWidget]:
-    async with _settings(rig, "mcp") as dialog:
-        rig.opened.settings.dialog.mcp.open_add()
-        yield dialog
-
-
-@asynccontextmanager
-async def _new_provider(rig: Rig) -> AsyncIterator[QWidget]:
-    """The form of a provider, with a list of models to choose from."""
-    async with _settings(rig, "providers") as dialog:
-        rig.opened.settings.dialog.providers.findChildren(QMenu)[0].actions()[0].trigger()
-        yield dialog
-
-
-@asynccontextmanager
-async def _request(rig: Rig) -> AsyncIterator[QWidget]:
-    rig.opened.shell.history.show_request()
-    yield rig.window
-
-
-@asynccontextmanager
-async def _settings(rig: Rig, page: SettingsPage) -> AsyncIterator[QWidget]:
-    settings = rig.opened.settings
-    await settings.show(page)
-    yield settings.dialog
-    settings.dialog.hide()
-
-
-@asynccontextmanager
-async def _command(rig: Rig, name: str) -> AsyncIterator[QWidget]:
-    """The dialog or panel that a command of the menus opens."""
-    action: QAction = getattr(rig.window.commands, name)
-    action.trigger()
-    await until(_front, f"what {name} opens")
-    dialog = _front()
-    assert dialog is not None
-    yield dialog
-    dialog.close()
-    await until(lambda: _front() is None, f"the end of {name}")
-
-
-@asynccontextmanager
-async def _handover(rig: Rig) -> AsyncIterator[QWidget]:
-    await rig.change_policy(handover_least_gain=0.0, handover_keep=0.02)
-    async with _command(rig, "compact_now") as dialog:
-        yield dialog
-
-
-@asynccontextmanager
-async def _dialog(rig: Rig, question: Callable[[Rig], Coroutine[Any, Any, object]]) -> AsyncIterator[QWidget]:
-    """A dialog that a coroutine asks with."""
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(question(rig))
-        await until(_front, "the dialog")
-        dialog = _front()
-        assert dialog is not None
-        yield dialog
-        dialog.close()
+_COUNTDOWN = re.compile(r"\d+ s\b")  # it changes while it is looked at
 
 
 async def _activate(shown: QWidget) -> None:
@@ -175,64 +41,6 @@ async def _activate(shown: QWidget) -> None:
     window = shown.window()
     window.activateWindow()
     await until(window.isActiveWindow, f"the window of {type(shown).__name__} in front")
-
-
-def _front() -> QWidget | None:
-    """The dialog or panel that is open."""
-    kinds = ("Switcher", "CommandPanel")
-    return next(
-        (
-            one
-            for one in QApplication.topLevelWidgets() + QApplication.allWidgets()
-            if one.isVisible() and (isinstance(one, QDialog) or type(one).__name__ in kinds)
-        ),
-        None,
-    )
-
-
-def _ask(rig: Rig) -> Coroutine[Any, Any, str]:
-    choices = (dialogs.Choice("yes", "Remove", "danger"), dialogs.Choice("no", "Cancel"))
-    return dialogs.ask(rig.window, rig.window.theme, "Remove it?", "It cannot be brought back.", choices)
-
-
-SCENES: dict[str, Scene] = {
-    "chat": partial(_page, page="chat"),
-    "rows-first": partial(_rows, above=0.0),
-    "rows-middle": partial(_rows, above=0.4),
-    "rows-last": partial(_rows, above=0.8),
-    "cache": partial(_page, page="cache"),
-    "timeline": _timeline,
-    "find-in-chat": partial(_find, page="chat"),
-    "find-in-cache": partial(_find, page="cache"),
-    "extras": _extras,
-    "request": _request,
-    "welcome": partial(_place, place="welcome"),
-    "missing": partial(_place, place="missing"),
-    "empty": partial(_place, place="empty"),
-    **{f"settings-{page}": partial(_settings, page=page) for page in _PAGES},
-    "new-server": _new_server,
-    "new-provider": _new_provider,
-    "switcher": partial(_command, name="switch_workspace"),
-    "commands": partial(_command, name="all_commands"),
-    "clean-up": partial(_command, name="clean_up"),
-    "trash": partial(_command, name="trash"),
-    "secret": partial(_command, name="forget"),
-    "budget": partial(_command, name="set_budget"),
-    "handover": _handover,
-    "keys": partial(_command, name="keys"),
-    "trust": partial(_dialog, question=lambda rig: rig.opened.shell.trusting.ask(rig.room.id)),
-    "question": partial(_dialog, question=_ask),
-    "text-question": partial(
-        _dialog, question=lambda rig: dialogs.get_text(rig.window, "Name of the session")
-    ),
-    "log": partial(
-        _dialog, question=lambda rig: dialogs.finished(LogDialog(rig.window, "A line.", rig.folder))
-    ),
-    "notice": partial(
-        _dialog,
-        question=lambda rig: dialogs.show_notice(HelixError("It broke.", "Why."), rig.front.appearance),
-    ),
-}
 
 
 async def _work(rig: Rig, turns: int) -> None:
@@ -275,6 +83,8 @@ class TabRound:
     def go(self, shown: QWidget) -> dict[str, list[str]]:
         """Press Shift+Tab, then Tab, each until it comes back; what had the keyboard, and hid it."""
         self._unseen = []
+        if isinstance(shown, QMenu):
+            return {"passed": self._down(shown), "unseen": self._unseen}
         passed = [*self._round(shown, Qt.Key.Key_Backtab), *self._round(shown, Qt.Key.Key_Tab)]
         return {"passed": passed, "unseen": self._unseen}
 
@@ -288,6 +98,23 @@ class TabRound:
             if reached in passed:
                 break
             passed[reached] = None
+        return list(passed)
+
+    def _down(self, menu: QMenu) -> list[str]:
+        """Press Down until it comes back: a menu is not gone through with Tab."""
+        passed: dict[str, None] = {}
+        actions = menu.actions()
+        interface = QAccessible.queryAccessibleInterface(menu)
+        plain = menu.grab().toImage()
+        for _ in range(_MOST_STEPS):
+            QTest.keyClick(menu, Qt.Key.Key_Down)
+            action = menu.activeAction()
+            reached = "nothing" if action is None else _number(interface.child(actions.index(action)))
+            if reached in passed:
+                break
+            passed[reached] = None
+            if action is not None and menu.grab().toImage() == plain:
+                self._unseen.append(f"{action.text()} {action.objectName()}")
         return list(passed)
 
     def _press(self, focused: QWidget, key: Qt.Key, look: bool) -> None:
@@ -314,8 +141,13 @@ def _reached(focused: QWidget) -> str:
     """Name what has the keyboard: the number of its node; of a button of a row the row and its own name."""
     if isinstance(focused, RowButton):
         row = focused.parentWidget()
-        return f"{row.accessibleName() if row else ''}: {focused.objectName()}"
-    return str(QAccessible.uniqueId(QAccessible.queryAccessibleInterface(focused)))
+        name = _COUNTDOWN.sub("", row.accessibleName()) if row else ""
+        return f"{name}: {focused.objectName()}"
+    return _number(QAccessible.queryAccessibleInterface(focused))
+
+
+def _number(interface: QAccessibleInterface) -> str:
+    return str(QAccessible.uniqueId(interface))
 
 
 async def serve(app: QApplication, folder: Path) -> None:
@@ -341,7 +173,7 @@ async def serve(app: QApplication, folder: Path) -> None:
                 scene = SCENES[rest](rig)
                 shown = await scene.__aenter__()
                 await _activate(shown)
-                _answer(QAccessible.uniqueId(QAccessible.queryAccessibleInterface(shown)))
+                _answer(_number(QAccessible.queryAccessibleInterface(shown)))
             elif command == "tab":
                 _answer(tab.go(shown))
             elif command == "work":

@@ -23,6 +23,7 @@ _REWRITTEN: tuple[CacheState, ...] = ("marker", "folded", "observed", "handed ov
 def row_menu(table: CacheTable, bar: FilterBar, preview: Preview) -> QMenu:
     """What can be done with the selected rows; what does not apply to them is disabled."""
     menu = QMenu(table)
+    menu.setAccessibleName("Selected entries")
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     rows = table.selected_rows()
     one = rows[0] if len(rows) == 1 else None

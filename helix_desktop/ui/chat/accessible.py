@@ -8,14 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QFocusEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
 
-from helix_desktop.ui.chat.sheet import Sheet
-
-
-def sheet_text(sheet: Sheet) -> str:
-    """Return all text of a row as it is shown."""
-    parts = (("\n" if words.joins is None else words.joins) + words.text for words in sheet.words())
-    return "".join(parts).removeprefix("\n")
-
 
 class RowArea(QWidget):
     """The viewport of the conversation: a list of rows, in the order of the conversation."""

@@ -39,6 +39,8 @@ class UserSheet(Sheet):
         super().__init__(row, setting, studio)
         self._notes = [(name, "paperclip") for name in row.attachments]
         self._notes += [("Steered this turn", "zap")] if row.steered else []
+        self.asides = [f"Attached: {name}" for name in row.attachments]
+        self.asides += ["Steered this turn"] if row.steered else []
         self._stack = Stack(studio)
         self._bubble = QRectF()
         lines = row.text.count("\n") + 1

@@ -77,16 +77,21 @@ class ChatFind(QFrame):
 
     def _show_result(self) -> None:
         """Say which hit is shown, and how many there are: "3 of 512"; with a plus while they are counted."""
+        former, text = self.result.text(), self._result_text()
+        self.result.setText(text)
+        if text and text != former and self._view.finder.count.done:
+            self._view.announce(text)
+
+    def _result_text(self) -> str:
         finder = self._view.finder
         count = finder.count
         if not finder.query:
-            self.result.setText("")
-        elif count.done and not count.total:
-            self.result.setText("No results")
-        else:
-            total = f"{count.total:,}" + ("" if count.done else "+")
-            place = finder.position
-            self.result.setText(total if place is None else f"{place:,} of {total}")
+            return ""
+        if count.done and not count.total:
+            return "No results"
+        total = f"{count.total:,}" + ("" if count.done else "+")
+        place = finder.position
+        return total if place is None else f"{place:,} of {total}"
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, Shift+Enter and Esc."""

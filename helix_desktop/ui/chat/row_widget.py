@@ -9,7 +9,7 @@ from PySide6.QtCore import QRect, Qt, QTimer
 from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
-from helix_desktop.ui.chat.accessible import RowArea, RowButton, RowText, sheet_text
+from helix_desktop.ui.chat.accessible import RowArea, RowButton, RowText
 from helix_desktop.ui.chat.flow import Placed
 from helix_desktop.ui.chat.paint import Paint
 from helix_desktop.ui.chat.rows import spoken_name
@@ -79,7 +79,7 @@ class RowWidget(QWidget):
 
     def text(self) -> str:
         """Return all text of the row, its name where it shows none."""
-        return (sheet_text(self.sheet) if self.sheet is not None else "") or self.accessibleName()
+        return (self.sheet.accessible_text() if self.sheet is not None else "") or self.accessibleName()
 
     def has_keyboard(self) -> bool:
         """Return True if the row or one of its places has the keyboard."""
@@ -103,7 +103,7 @@ class RowWidget(QWidget):
         elif self._text is None:
             self._text = RowText(self, self.text)
         if self._text is not None:
-            self._text.setVisible(self.sheet is not None and any(True for _ in self.sheet.words()))
+            self._text.setVisible(self.sheet is not None and self.sheet.has_text)
             self._text.setGeometry(self.rect())
         for name in [name for name in self._buttons if name not in hots]:
             button = self._buttons.pop(name)

@@ -48,6 +48,8 @@ class Sheet(Buildable, ABC):
         self.height = 0.0
         self._texts: Sequence[TextPiece] = []
         self.hots: list[Hot] = []
+        self.asides: list[str] = []
+        """What stands beside its texts, in words for screen readers."""
 
     def layout(self, width: float) -> float:
         """Wrap to a width; the height that takes."""
@@ -86,6 +88,16 @@ class Sheet(Buildable, ABC):
     def words(self) -> Iterator[Words]:
         """The words of all texts; nothing is built for them."""
         return map(words_of_piece, self._texts)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a screen reader finds something to read in it."""
+        return bool(self.asides) or any(True for _ in self.words())
+
+    def accessible_text(self) -> str:
+        """Return all its text for screen readers."""
+        parts = (("\n" if words.joins is None else words.joins) + words.text for words in self.words())
+        return "\n".join(("".join(parts).removeprefix("\n"), *self.asides)).removeprefix("\n")
 
     def end(self, *, last: bool) -> int | None:
         """The number of the first or the last text, None when there is none."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.context.todo import TodoItem, at_work, done_of
 from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.plain import reveal
 from helix_desktop.ui.chat.rows import ToolRow
-from helix_desktop.ui.chat.todo_sheet import ITEM_ICONS, item_color, share_done
+from helix_desktop.ui.chat.todo_sheet import ITEM_ICONS, item_color, item_text, share_done
 from helix_desktop.ui.elements import Line, Role
 from helix_desktop.ui.icons import pixmap
 from helix_desktop.ui.theme import LIGHT, Theme
@@ -68,6 +68,26 @@ class _Head(QFrame):
             self.pressed.emit()
 
 
+class _Items(QScrollArea):
+    """The whole list; it takes the keyboard when there is something to scroll."""
+
+    accessible_role = QAccessible.Role.Grouping
+
+    def __init__(self, inside: QWidget) -> None:
+        super().__init__()
+        self.setObjectName("todo_items")
+        self.setAccessibleName("To do")
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidget(inside)
+
+    def fit(self, content: int) -> None:
+        """Be as tall as its content, up to a limit; pixels."""
+        overflows = content > _TALLEST
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if overflows else Qt.FocusPolicy.NoFocus)
+        self.setFixedHeight(min(content, _TALLEST) + 2 * self.frameWidth())
+
+
 class TodoPanel(QWidget):
     """One line: how much is done and what comes now; opened, the whole list. Hidden when nothing runs."""
 
@@ -81,13 +101,10 @@ class TodoPanel(QWidget):
         self._arrow.clicked.connect(self._toggle)
         self._list = QVBoxLayout()
         self._list.setSpacing(5)
-        self._list.setContentsMargins(14, 2, 12, 11)
+        self._list.setContentsMargins(12, 0, 10, 9)
         inside = QWidget()
         inside.setLayout(self._list)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setWidget(inside)
+        self._scroll = _Items(inside)
         self._scroll.hide()
         self.setLayout(self._arranged())
         for changed in (model.rows_reset, model.row_appended, model.row_changed):
@@ -106,6 +123,8 @@ class TodoPanel(QWidget):
             f"QFrame#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
             " border-radius: 10px; }"
             "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }"
+            "QScrollArea#todo_items { border: 2px solid transparent; border-radius: 9px; }"
+            f"QScrollArea#todo_items:focus {{ border-color: {theme.accent}; }}"
         )
 
     def _arranged(self) -> QVBoxLayout:
@@ -150,6 +169,7 @@ class TodoPanel(QWidget):
         for item in self.items:
             role: Role = "muted" if item.status == "done" else "text"
             words = Line(reveal(item.content), 13, 500 if item.status == "in_progress" else 400, role=role)
+            words.setAccessibleName(item_text(item))
             sign = _Sign(item)
             line = row(sign, words, gap=9)
             line.setStretch(1, 1)
@@ -167,5 +187,4 @@ class TodoPanel(QWidget):
 
     def _fit(self) -> None:
         self._scroll.setVisible(self._open)
-        wanted = self._list.sizeHint().height()
-        self._scroll.setFixedHeight(min(wanted, _TALLEST))
+        self._scroll.fit(self._list.sizeHint().height())

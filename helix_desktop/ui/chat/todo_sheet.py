@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.context.todo import TodoItem, at_work, done_of
+from helix_desktop.context.todo import Status, TodoItem, at_work, done_of
 from helix_desktop.ui.chat.look import MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.chat.markdown import Leaf, Prose, Span
 from helix_desktop.ui.chat.paint import Hot, Paint, box, icon, line_of_text
@@ -20,12 +20,18 @@ _LINE = 40.0  # pixels, the card's first line
 _LEFT, _RIGHT = 38.0, 14.0
 _GAUGE, _ARROW = 84.0, 36.0
 _TITLE = "To do"
+_STATUS_TEXTS: dict[Status, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 ITEM_ICONS = {"done": "circle-check", "in_progress": "circle-dot", "pending": "circle"}
 
 
 def item_color(item: TodoItem, theme: Theme) -> str:
     """The colour of an item's sign."""
     return {"done": theme.ok, "in_progress": theme.accent, "pending": theme.faint}[item.status]
+
+
+def item_text(item: TodoItem) -> str:
+    """Return an item for screen readers, which do not see its icon."""
+    return f"{_STATUS_TEXTS[item.status]}: {reveal(item.content)}"
 
 
 def share_done(items: Sequence[TodoItem]) -> float:
@@ -48,6 +54,10 @@ class TodoSheet(Sheet):
                 studio.writer.prose(Prose((Leaf((Span(reveal(one.content)),)),)), colors[one.status], UI)
                 for one in row.todo
             ]
+
+    def accessible_text(self) -> str:
+        """Return the items of an open list."""
+        return "\n".join(map(item_text, self._tool.todo)) if self._open else ""
 
     def _arrange(self, width: float) -> float:
         look = self.look

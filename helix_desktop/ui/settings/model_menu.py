@@ -28,6 +28,7 @@ def model_menu(
     label, empty for the default; `show` a page of the settings.
     """
     menu = QMenu(parent)
+    menu.setAccessibleName(SESSION_MODEL)
     title = QAction(SESSION_MODEL, menu)
     title.setEnabled(False)
     menu.addAction(title)

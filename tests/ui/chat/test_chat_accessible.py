@@ -8,12 +8,16 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleInterface
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.todo import TodoItem
 from helix_desktop.ui import accessibility
 from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import AssistantRow, ToolRow
+from helix_desktop.ui.chat.rows import AssistantRow, ToolRow, UserRow
+from helix_desktop.ui.chat.todo_panel import TodoPanel
 from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.elements import Line
 from helix_desktop.ui.theme import LIGHT
 from tests.support.chat_gallery import DIGEST
 
@@ -41,6 +45,54 @@ def screen_reader() -> Iterator[None]:
     QAccessible.setActive(True)
     yield
     QAccessible.setActive(False)
+
+
+def _texts(view: ChatView) -> list[str]:
+    """What is read of each row beside its name and its buttons."""
+    area = QAccessible.queryAccessibleInterface(view.viewport())
+    return [
+        one.text(QAccessible.Text.Name)
+        for row in _children(area)
+        for one in _children(row)
+        if one.object().objectName() == "row_text" and not one.state().invisible
+    ]
+
+
+@pytest.mark.usefixtures("screen_reader")
+def test_attachments_and_the_state_of_items_are_read(view: ChatView) -> None:
+    items = (TodoItem("Look", "done"), TodoItem("Count", "in_progress"), TodoItem("Tell"))
+    view.board.model.reset(
+        [
+            UserRow("u", "What is this?", attachments=("lamp.png · 120 tokens",)),
+            UserRow("v", "", attachments=("chair.png",), steered=True),
+            ToolRow("t", "c", "todo", state="ok", todo=items, newest=True),
+        ]
+    )
+    assert _texts(view) == [
+        "What is this?\nAttached: lamp.png · 120 tokens",
+        "Attached: chair.png\nSteered this turn",
+        "Done: Look\nIn progress: Count\nTo do: Tell",
+    ]
+
+
+@pytest.mark.usefixtures("screen_reader")
+@pytest.mark.parametrize(("count", "policy"), [(2, Qt.FocusPolicy.NoFocus), (12, Qt.FocusPolicy.StrongFocus)])
+def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
+    qtbot: QtBot, count: int, policy: Qt.FocusPolicy
+) -> None:
+    model = ChatModel()
+    panel = TodoPanel(model)
+    qtbot.addWidget(panel)
+    panel.set_running(True)
+    items = tuple(TodoItem(f"Step {number}", "done") for number in range(count))
+    model.reset([ToolRow("t", "c", "todo", state="ok", todo=items, newest=True)])
+    shown = panel.findChild(QScrollArea, "todo_items")
+    assert shown is not None
+    assert shown.focusPolicy() is policy, "only what overflows takes the keyboard"
+    lines = [line.accessibleName() for line in shown.findChildren(Line)]
+    assert lines == [f"Done: Step {number}" for number in range(count)]
+    node = QAccessible.queryAccessibleInterface(shown)
+    assert (node.role(), node.text(QAccessible.Text.Name)) == (QAccessible.Role.Grouping, "To do")
 
 
 @pytest.mark.usefixtures("screen_reader")

@@ -1,0 +1,380 @@
+"""Pages, dialogs and menus of the real window, each opened for a test of accessibility, and closed again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QToolButton, QWidget
+
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.context.errors import HelixError, ImagesRefused
+from helix_desktop.context.event import AssistantSpoke, Recorded, TurnEnded, TurnRetried
+from helix_desktop.context.figures import Figures, Said
+from helix_desktop.context.spending import Estimate, SpendAsk
+from helix_desktop.context.todo import TodoItem
+from helix_desktop.ui import dialogs
+from helix_desktop.ui.chat.rows import AssistantRow, NoticeRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.turn_ends import TurnEnds
+from helix_desktop.ui.crash_notice import CrashNotice, LogDialog, Recovery
+from helix_desktop.ui.frame.rows import Banner, BannerAction, JobRow
+from helix_desktop.ui.main_window import Place
+from helix_desktop.ui.settings.dialog import SettingsPage
+from helix_desktop.ui.spend_approval import spend_banner
+from tests.support.chat_gallery import rows_of_all_kinds, rows_of_subagents
+from tests.support.chat_server import ChatServer, error
+from tests.support.panes_samples import long_timeline
+from tests.support.window_rig import Rig, until
+
+_PAGES: tuple[SettingsPage, ...] = (
+    "providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about",
+)  # fmt: skip
+
+Scene = Callable[[Rig], AbstractAsyncContextManager[QWidget]]
+
+
+@asynccontextmanager
+async def _place(rig: Rig, place: Place) -> AsyncIterator[QWidget]:
+    rig.window.missing.show_workspace("project", "/home/user/project")
+    rig.window.show_place(place)
+    yield rig.window
+    rig.window.show_place("work")
+
+
+@asynccontextmanager
+async def _page(rig: Rig, page: str) -> AsyncIterator[QWidget]:
+    rig.window.show_page(page)
+    await rig.opened.shell.work.refresh()
+    yield rig.window
+    rig.window.show_page("chat")
+
+
+@asynccontextmanager
+async def _rows(rig: Rig, above: float) -> AsyncIterator[QWidget]:
+    """Every kind of row; `above` is the part of the conversation that is scrolled away."""
+    async with _chat_rows(rig, [*rows_of_all_kinds(), *rows_of_subagents()], above) as window:
+        yield window
+
+
+@asynccontextmanager
+async def _chat_rows(rig: Rig, rows: list[Row], above: float = 0.0) -> AsyncIterator[QWidget]:
+    rig.chat.model.reset(rows)
+    board = rig.chat.view.board
+    board.set_following(False)
+    board.flow.scroll_to(board.flow.heights.total * above)
+    board.refresh()
+    rig.composer.editor.setFocus()
+    yield rig.window
+    board.go_to_end()
+
+
+@asynccontextmanager
+async def _find(rig: Rig, page: str) -> AsyncIterator[QWidget]:
+    rig.window.show_page(page)
+    rig.window.commands.find.trigger()
+    if page == "chat":
+        QTest.keyClicks(rig.chat.finding.field, "the")
+        await until(lambda: " of " in rig.chat.finding.result.text(), "which hit is shown")
+    yield rig.window
+    QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Escape)
+    rig.window.show_page("chat")
+
+
+@asynccontextmanager
+async def _extras(rig: Rig) -> AsyncIterator[QWidget]:
+    """What stands around a conversation at times: banners, jobs, attachments."""
+    action = BannerAction("again", "Try again")
+    banners = rig.window.banners
+    former = banners.banner_ids()
+    banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
+    estimate = Estimate(240_000, 0.72, 3, "box/small")
+    for ask in (SpendAsk("handover", estimate, 100_000), SpendAsk("observations", estimate, 100_000)):
+        banners.show_banner(spend_banner(ask))
+    CrashNotice(rig.window, rig.front.intents, lambda: "", rig.folder).show(Recovery(1, 2, 1))
+    rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
+    rig.composer.set_attachments((("k", "a.png"),))
+    rig.composer.set_text("words")
+    yield rig.window
+    for banner in set(banners.banner_ids()) - {*former, "b"}:
+        banners.remove(banner)
+    rig.composer.set_text("")
+    rig.composer.set_attachments(())
+    rig.window.jobs.show_jobs((), "extras")
+
+
+@asynccontextmanager
+async def _running(rig: Rig, stopped: bool = False) -> AsyncIterator[QWidget]:
+    """A turn that waits for a busy server: a countdown, the list to do, waiting messages, a missing key."""
+    desk, former = rig.opened.desk, rig.talk.session.id
+    settings = desk.settings
+    busy = error(503, "Restarting", headers={"retry-after": "600"})
+    async with ChatServer(lambda _: busy) as server:
+        model = ModelEntry(name="small")
+        provider = Provider(name="box", base_url=server.base_url, models=(model,), default_model="small")
+        with_key = msgspec.structs.replace(settings.with_provider(provider), run_keys=("box",))
+        await desk.save_settings(with_key)
+        await rig.opened.shell.new_session()
+        await rig.room.choose_model(rig.talk.session.id, "box/small")
+        await rig.opened.shell.work.show_model()
+        await until(rig.chat.key.isVisible, "the notice that the key is missing")
+        rig.typed("Count to three")
+        await until(lambda: any("try_now" in row.actions for row in rig.rows(NoticeRow)), "the countdown")
+        for text in ("Then run the tests", "And tell me how it went"):
+            rig.typed(text)
+        await until(lambda: len(rig.chat.ahead.queue.waiting) > 1, "the messages that wait")
+        later = (TodoItem(f"Count to {number}") for number in range(4, 14))
+        items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
+        rig.chat.model.append(ToolRow("todo", "c", "update_todo", state="ok", todo=items, newest=True))
+        (arrow,) = rig.chat.todo.findChildren(QToolButton)
+        arrow.click()
+        rig.typed("And more", send=False)
+        if stopped:
+            await rig.talk.stop()
+            await rig.turn_over()
+        yield rig.window
+        arrow.click()
+        rig.composer.set_text("")
+        await rig.talk.stop()
+        await rig.turn_over()
+        await rig.opened.shell.open_session(former)
+        await desk.save_settings(settings)
+
+
+class _Tray:
+    """A tray that is there, and never used."""
+
+    def available(self) -> bool:
+        """Return True."""
+        return True
+
+    def hide_window(self) -> None:
+        """Do nothing."""
+
+
+@asynccontextmanager
+async def _quit(rig: Rig) -> AsyncIterator[QWidget]:
+    """The question before a turn that runs is stopped."""
+    former, rig.opened.shell.quit.tray = rig.opened.shell.quit.tray, _Tray()
+    async with _running(rig):
+        rig.window.close()
+        dialog = await _opened("the question")
+        yield dialog
+        dialog.close()
+        await until(lambda: _front() is None, "the end of the question")
+    rig.opened.shell.quit.tray = former
+
+
+def _turn_ends() -> list[Row]:
+    """Two attempts that were retried, and a turn that ended because the server refused an image."""
+    ends = TurnEnds()
+    rows: list[Row] = [UserRow("u", "What is on the picture?", attachments=("lamp.png",))]
+    for seq in (3, 7):
+        spoke = AssistantSpoke("It shows", "box/small", 2)
+        answer = AssistantRow(f"a{seq}", spoke.text, model="small")
+        ends.answered(Recorded(seq, 0, spoke), spoke, [answer])
+        failed = TurnEnded("failed", "The connection was lost.", "The server closed it.")
+        ends.changed(Recorded(seq + 1, 0, failed), failed)
+        retried = TurnRetried(seq + 1, seq - 1)
+        rows += ends.changed(Recorded(seq + 2, 0, retried), retried)
+    what, fix = "box refused an image: lamp.png.", "Send without it, or choose another model."
+    image = TurnEnded(
+        "failed", what, "image is too large", fix, "image", (1,), "box/small", ImagesRefused.remedies
+    )
+    return [*rows, *ends.changed(Recorded(12, 0, image), image)]
+
+
+@asynccontextmanager
+async def _attempts(rig: Rig) -> AsyncIterator[QWidget]:
+    """How turns end; the second attempt is opened."""
+    rows = _turn_ends()
+    async with _chat_rows(rig, rows) as window:
+        rig.chat.view.board.sheets.toggle(rows[2].key, "details")
+        rig.chat.view.board.refresh()
+        yield window
+
+
+@asynccontextmanager
+async def _timeline(rig: Rig) -> AsyncIterator[QWidget]:
+    """Every kind of card."""
+    rig.screens.timeline.set_state(long_timeline())
+    async with _page(rig, "timeline") as window:
+        rig.screens.timeline.set_state(long_timeline())
+        yield window
+
+
+@asynccontextmanager
+async def _new_server(rig: Rig) -> AsyncIterator[QWidget]:
+    async with _settings(rig, "mcp") as dialog:
+        rig.opened.settings.dialog.mcp.open_add()
+        yield dialog
+
+
+@asynccontextmanager
+async def _new_provider(rig: Rig) -> AsyncIterator[QWidget]:
+    """The form of a provider, with a list of models to choose from."""
+    async with _settings(rig, "providers") as dialog:
+        rig.opened.settings.dialog.providers.findChildren(QMenu)[0].actions()[0].trigger()
+        yield dialog
+
+
+@asynccontextmanager
+async def _offered_models(rig: Rig) -> AsyncIterator[QWidget]:
+    """The form of a provider, with what its server offers to be checked."""
+    async with _new_provider(rig) as dialog:
+        bare = Said("server", "its list", Figures())
+        priced = Said("server", "its list", Figures(window=8_192, price_in=1, price_out=2))
+        rig.opened.settings.dialog.providers.editor.offer({"small": priced, "large": bare, "vision": bare})
+        yield dialog
+
+
+@asynccontextmanager
+async def _request(rig: Rig) -> AsyncIterator[QWidget]:
+    rig.opened.shell.history.show_request()
+    yield rig.window
+
+
+@asynccontextmanager
+async def _settings(rig: Rig, page: SettingsPage) -> AsyncIterator[QWidget]:
+    settings = rig.opened.settings
+    await settings.show(page)
+    yield settings.dialog
+    settings.dialog.hide()
+
+
+@asynccontextmanager
+async def _command(rig: Rig, name: str) -> AsyncIterator[QWidget]:
+    """The dialog or panel that a command of the menus opens."""
+    action: QAction = getattr(rig.window.commands, name)
+    action.trigger()
+    dialog = await _opened(f"what {name} opens")
+    yield dialog
+    dialog.close()
+    await until(lambda: _front() is None, f"the end of {name}")
+
+
+@asynccontextmanager
+async def _handover(rig: Rig) -> AsyncIterator[QWidget]:
+    await rig.change_policy(handover_least_gain=0.0, handover_keep=0.02)
+    async with _command(rig, "compact_now") as dialog:
+        yield dialog
+
+
+@asynccontextmanager
+async def _dialog(rig: Rig, question: Callable[[Rig], Coroutine[Any, Any, object]]) -> AsyncIterator[QWidget]:
+    """A dialog that a coroutine asks with."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(question(rig))
+        dialog = await _opened("the dialog")
+        yield dialog
+        dialog.close()
+
+
+@asynccontextmanager
+async def _model_menu(rig: Rig) -> AsyncIterator[QWidget]:
+    rig.composer.model_button.click()
+    async with _menu() as menu:
+        yield menu
+
+
+@asynccontextmanager
+async def _entry_menu(rig: Rig) -> AsyncIterator[QWidget]:
+    """The menu of an entry of the cache."""
+    async with _page(rig, "cache"):
+        table = rig.screens.cache.table
+        table.setFocus()
+        table.choose(0)
+        await until(table.current_row, "what is known of the entry")
+        asks = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), table.mapToGlobal(QPoint()))
+        QApplication.sendEvent(table, asks)
+        async with _menu() as menu:
+            yield menu
+
+
+@asynccontextmanager
+async def _menu() -> AsyncIterator[QWidget]:
+    """The menu that is being opened."""
+    await until(QApplication.activePopupWidget, "the menu")
+    menu = QApplication.activePopupWidget()
+    assert menu is not None
+    yield menu
+    menu.close()
+
+
+async def _opened(what: str) -> QWidget:
+    """Wait for the dialog or panel that is being opened."""
+    await until(_front, what)
+    dialog = _front()
+    assert dialog is not None
+    return dialog
+
+
+def _front() -> QWidget | None:
+    """The dialog or panel that is open."""
+    kinds = ("Switcher", "CommandPanel")
+    return next(
+        (
+            one
+            for one in QApplication.topLevelWidgets() + QApplication.allWidgets()
+            if one.isVisible() and (isinstance(one, QDialog) or type(one).__name__ in kinds)
+        ),
+        None,
+    )
+
+
+def _ask(rig: Rig) -> Coroutine[Any, Any, str]:
+    choices = (dialogs.Choice("yes", "Remove", "danger"), dialogs.Choice("no", "Cancel"))
+    return dialogs.ask(rig.window, rig.window.theme, "Remove it?", "It cannot be brought back.", choices)
+
+
+SCENES: dict[str, Scene] = {
+    "chat": partial(_page, page="chat"),
+    "rows-first": partial(_rows, above=0.0),
+    "rows-middle": partial(_rows, above=0.4),
+    "rows-last": partial(_rows, above=0.8),
+    "cache": partial(_page, page="cache"),
+    "timeline": _timeline,
+    "find-in-chat": partial(_find, page="chat"),
+    "find-in-cache": partial(_find, page="cache"),
+    "extras": _extras,
+    "attempts": _attempts,
+    "running": _running,
+    "stopped": partial(_running, stopped=True),
+    "quit": _quit,
+    "model-menu": _model_menu,
+    "entry-menu": _entry_menu,
+    "request": _request,
+    "welcome": partial(_place, place="welcome"),
+    "missing": partial(_place, place="missing"),
+    "empty": partial(_place, place="empty"),
+    **{f"settings-{page}": partial(_settings, page=page) for page in _PAGES},
+    "new-server": _new_server,
+    "new-provider": _new_provider,
+    "offered-models": _offered_models,
+    "switcher": partial(_command, name="switch_workspace"),
+    "commands": partial(_command, name="all_commands"),
+    "clean-up": partial(_command, name="clean_up"),
+    "trash": partial(_command, name="trash"),
+    "secret": partial(_command, name="forget"),
+    "budget": partial(_command, name="set_budget"),
+    "handover": _handover,
+    "keys": partial(_command, name="keys"),
+    "trust": partial(_dialog, question=lambda rig: rig.opened.shell.trusting.ask(rig.room.id)),
+    "question": partial(_dialog, question=_ask),
+    "text-question": partial(
+        _dialog, question=lambda rig: dialogs.get_text(rig.window, "Name of the session")
+    ),
+    "log": partial(
+        _dialog, question=lambda rig: dialogs.finished(LogDialog(rig.window, "A line.", rig.folder))
+    ),
+    "notice": partial(
+        _dialog,
+        question=lambda rig: dialogs.show_notice(HelixError("It broke.", "Why."), rig.front.appearance),
+    ),
+}
