@@ -88,6 +88,21 @@ async def _find(rig: Rig, page: str) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
+async def _find_in_content(rig: Rig) -> AsyncIterator[QWidget]:
+    async with _page(rig, "cache") as window:
+        cache = rig.screens.cache
+        cache.table.choose(0)
+        content = cache.preview.content
+        await until(content.text.toPlainText, "the content")
+        content.open_find()
+        QTest.keyClicks(content.find_bar.field, "e")
+        await until(lambda: " of " in content.find_bar.count.text, "which hit is shown")
+        yield window
+        content.find_bar.field.clear()
+        content.find_bar.leave()
+
+
+@asynccontextmanager
 async def _extras(rig: Rig) -> AsyncIterator[QWidget]:
     """What stands around a conversation at times: banners, jobs, attachments."""
     action = BannerAction("again", "Try again")
@@ -342,6 +357,7 @@ SCENES: dict[str, Scene] = {
     "timeline": _timeline,
     "find-in-chat": partial(_find, page="chat"),
     "find-in-cache": partial(_find, page="cache"),
+    "find-in-content": _find_in_content,
     "extras": _extras,
     "attempts": _attempts,
     "running": _running,

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
+from helix_desktop.ui.accessibility import announce
 from helix_desktop.ui.cache_browser.paged_text import PagedText
 from helix_desktop.ui.cache_browser.pages import MATCH_LIMIT, Match
 from helix_desktop.ui.elements import Line
@@ -95,7 +96,7 @@ class FindBar(QWidget):
         self._at = (self._at + by) % len(self._hits)
         self._text.show_match(self._hits[self._at], self._hits)
         more = "+" if len(self._hits) >= MATCH_LIMIT else ""
-        self.count.set_text(f"{self._at + 1:,} of {len(self._hits):,}{more}")
+        self._show_count(f"{self._at + 1:,} of {len(self._hits):,}{more}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter and F3 go on, with Shift back; Esc closes."""
@@ -107,6 +108,12 @@ class FindBar(QWidget):
                 self.leave()
             case _:
                 super().keyPressEvent(event)
+
+    def _show_count(self, text: str) -> None:
+        self.count.set_text(text)
+        focused = QApplication.focusWidget()
+        if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
+            announce(self, text)
 
     def _begin(self) -> None:
         self.forget()
@@ -122,7 +129,7 @@ class FindBar(QWidget):
                 return
             self._hits.append(hit)
         if not self._hits:
-            self.count.set_text("No hit")
+            self._show_count("No hit")
             return
         first = self._text.page
         self._at = next((n for n, hit in enumerate(self._hits) if self._text.page_of(hit) >= first), 0)

@@ -101,7 +101,7 @@ class TodoPanel(QWidget):
         self._arrow.clicked.connect(self._toggle)
         self._list = QVBoxLayout()
         self._list.setSpacing(5)
-        self._list.setContentsMargins(12, 0, 10, 9)
+        self._list.setContentsMargins(12, 3, 10, 9)
         inside = QWidget()
         inside.setLayout(self._list)
         self._scroll = _Items(inside)
