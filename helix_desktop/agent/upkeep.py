@@ -155,14 +155,14 @@ class Upkeep:
         digest = digest_of(data)
         items = transcript.between(one.after, one.upto)
         words = note_text(one, items, digest, entries, policy, window)
-        (tokens,) = await self._counter.count([words])
+        tokens, index_tokens = await self._counter.count([words, text])
         saved = fold.freed(transcript, one, tokens)
         if saved <= 0:
             return False
         steps = items[-1].step - items[0].step + 1
         made = FoldMade(one.after, one.upto, words, tokens, digest, entries, steps, saved, one.how)
         about = f"e{one.after + 1}-e{one.upto}"
-        content = Content(digest, data, "fold", about, first_line(HEAD), kind="index")
+        content = Content(digest, data, "fold", about, first_line(HEAD), index_tokens, "index")
 
         def decide() -> list[Event]:
             return [made] if transcript.last_rewrite == known else []  # else what was counted is not there

@@ -1,0 +1,30 @@
+"""The index entry of a fold, as it is stored."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.event_rewrite import FoldMade
+from helix_desktop.context.policy import PROFILES
+from tests.support.agent_rig import Rig
+from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn, said
+
+FOLDING = msgspec.structs.replace(
+    PROFILES["classic"], protect_steps=2, protect_tokens=0, fold_after_steps=2, fold_least=0, sweep_min=0
+)
+
+
+async def test_the_index_of_a_fold_is_stored_with_its_tokens() -> None:
+    """Recalling it has a price, and the cache names it."""
+    looks = [called(("say", {"text": f"word{n}", "times": 200}), key=f"s{n}") for n in range(8)]
+    rig = Rig(ScriptedModel(in_turn(*looks, said("Done."))), FOLDING)
+    await rig.begin()
+    await rig.talk.run("Look.")
+    rig.clock.pass_s(10_000)
+    await rig.talk.run("Look again.")
+    folds = rig.events(FoldMade)
+    assert folds
+    for fold in folds:
+        text = (await rig.store.get(fold.index)).decode()
+        assert [(await rig.store.entry(fold.index)).tokens] == await WordCounter().count([text])
+    await rig.room.close()
