@@ -131,6 +131,8 @@ class Intake:
         full = counts[0] if shown == text else counts[2]
         pictured = sum(image.tokens for image in answer.images)
         answer = msgspec.structs.replace(answer, tokens=counts[0] + pictured, marker_tokens=counts[1])
+        if shown != text and not result.recalled and not result.image:
+            answer = msgspec.structs.replace(answer, full_tokens=full + pictured)
         content = None
         if not result.recalled:
             size = pictured if result.image else full
@@ -149,8 +151,15 @@ class Intake:
     async def previewed(self, taken: Taken, policy: Policy) -> ToolAnswered:
         """The output as a preview of about the policy's tokens, ending with its marker."""
         shown, tokens = await self.preview(taken.text, taken.answer, policy.preview_tokens)
-        tokens += sum(image.tokens for image in taken.answer.images)
-        return msgspec.structs.replace(taken.answer, text=shown, tokens=tokens, whole=False, form="preview")
+        pictured = sum(image.tokens for image in taken.answer.images)
+        return msgspec.structs.replace(
+            taken.answer,
+            text=shown,
+            tokens=tokens + pictured,
+            whole=False,
+            form="preview",
+            full_tokens=taken.full_tokens + pictured,
+        )
 
     async def preview(self, text: str, answer: ToolAnswered, most: int) -> tuple[str, int]:
         """The preview of an output's whole text in at most `most` tokens, and how many it has."""

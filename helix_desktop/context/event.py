@@ -182,7 +182,8 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images` stand
     beside the shown form and count in `tokens`; the text of the shown form says what they are. `intake_cost`
-    is what models took for the form, in US dollars.
+    is what models took for the form, in US dollars. `full_tokens` counts the whole output where another form
+    is shown; 0 where it is shown whole, or in a log of an older version.
     """
 
     call_id: str
@@ -212,6 +213,7 @@ class ToolAnswered(Fact, frozen=True, tag="tool-answered"):
     images: tuple[Image, ...] = ()
     delegated: Delegated | None = None
     intake_cost: float = 0.0
+    full_tokens: int = 0
 
 
 class OutputHeld(Fact, frozen=True, tag="output-held"):

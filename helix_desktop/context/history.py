@@ -21,6 +21,12 @@ def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
             return tokens + FRAMING
 
 
+def full_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Return the tokens of a message, framing included, with the whole of an output that is shown in part."""
+    full = max(0, event.full_tokens - event.tokens) if isinstance(event, ToolAnswered) else 0
+    return tokens_of(event) + full
+
+
 def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
     """Tokens that its markers save of a message as it came; 0 when it can have none."""
     match event:
@@ -62,6 +68,7 @@ class History:
         self.turns = 0
         self._seqs: list[int] = []
         self._cumulative: list[int] = []
+        self._cumulative_full: list[int] = []
         self._beyond: dict[tuple[int, int], int] = {}
 
     def _append(self, recorded: Recorded, event: UserSpoke | AssistantSpoke | ToolAnswered) -> Item:
@@ -87,12 +94,14 @@ class History:
                     self.reports.append(item)
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
+        self._cumulative_full.append(self.full_total + full_tokens_of(event))
         return item
 
     def _drop_behind(self, seq: int) -> None:
         """Drop the messages behind an event, as if they had never been said."""
         count = self.position(seq)
-        del self.items[count:], self._seqs[count:], self._cumulative[count:]
+        del self.items[count:], self._seqs[count:]
+        del self._cumulative[count:], self._cumulative_full[count:]
         for found in (self.users, self.reports):
             del found[bisect_right(found, seq, key=_seq) :]
         self._beyond.clear()
@@ -128,5 +137,10 @@ class History:
 
     @property
     def total(self) -> int:
-        """Tokens of everything that was ever said, in full."""
+        """Tokens of everything that was ever said, in the form that was first shown."""
         return self._cumulative[-1] if self._cumulative else 0
+
+    @property
+    def full_total(self) -> int:
+        """Return the tokens of everything that was ever said, large outputs whole."""
+        return self._cumulative_full[-1] if self._cumulative_full else 0

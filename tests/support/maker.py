@@ -239,6 +239,7 @@ class Maker:
             exit_code=(0 if ok else 1) if call.name == "run_command" else None,
             whole=shown == text,
             form=form,
+            full_tokens=0 if form == "full" else tokens(text),
         )
         self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
 

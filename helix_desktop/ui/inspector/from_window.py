@@ -146,7 +146,7 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheSt
         size=totals.size,
         stored_size=totals.stored_size,
         markers=_markers(transcript),
-        saved=max(0, transcript.total - entries),
+        saved=max(0, transcript.full_total - entries),
         savings=tuple(_savings(transcript)),
     )
 

@@ -72,9 +72,8 @@ def cost_pills(spent: int, cost: float, demo: bool) -> list[Pill]:
     text = cost_text(spent, cost, demo)
     if not text:
         return []
-    pill = Pill(text)
+    pill = Pill(f"used {text}")
     pill.setToolTip("Tokens read and written by the model, and what they cost")
-    pill.setAccessibleName(f"Took {text}")
     return [pill]
 
 

@@ -39,6 +39,8 @@ async def _choose(rig: Rig, label: str) -> list[str]:
     action.trigger()
     menu.close()
     await until(lambda: len(rig.facts(ModelChosen)) > facts, "the choice on record")
+    expected = label or rig.opened.desk.registry.get(rig.room.id).model
+    await until(lambda: rig.talk.model.label == expected, "the model that was chosen")
     await rig.opened.shell.work.show_model()
     return checked
 

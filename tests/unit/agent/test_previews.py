@@ -40,6 +40,6 @@ async def test_a_preview_has_no_more_tokens_than_the_policy_says(name: str, most
     policy = msgspec.structs.replace(PROFILES["balanced"], preview_tokens=most)
     answer = await intake.previewed(taken, policy)
     assert most * 0.4 <= answer.tokens <= most
-    assert [answer.tokens] == await counter.count([answer.text])
+    assert [answer.tokens, answer.full_tokens] == await counter.count([answer.text, TEXTS[name]])
     assert answer.text.endswith(f"{handle(answer.digest)} the whole output")
     assert "exit code 3" in answer.text
