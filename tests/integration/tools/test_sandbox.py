@@ -185,7 +185,8 @@ async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
 
 @pytest.mark.parametrize("way", ["", "setsid ", "nohup setsid "])
 async def test_what_stays_behind_is_named_and_ended(yard: Yard, way: str) -> None:
-    text = await yard.text(f"{way}sleep {LONG} >/dev/null 2>&1 </dev/null & sleep 0.05; echo done")
+    begun = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done"  # until then it is named setsid
+    text = await yard.text(f"{way}sleep {LONG} >/dev/null 2>&1 </dev/null & {begun}; echo done")
     assert text.startswith(f"(left in the background, and ended: sleep {LONG})\n")
     assert not alive("sleep", LONG)
 

@@ -74,7 +74,7 @@ async def test_the_question_stands_in_its_session_until_it_is_answered(
         timeline = rig.screens.timeline
         await until(lambda: timeline.findChildren(ObservationsView), "its card")
         assert took.endswith("tokens · price unknown")
-        assert took in [one.text() for one in timeline.findChildren(Pill)]
+        assert f"used {took}" in [one.text() for one in timeline.findChildren(Pill)]
 
 
 async def test_the_dialog_says_what_a_handover_takes(qapp: QApplication, tmp_path: Path) -> None:
