@@ -105,6 +105,8 @@ def pytest_runtestloop() -> None:
     """Let no garbage collection look at modules and collected tests again: they stay."""
     gc.collect()
     gc.freeze()
+    # Properties make many short-lived objects: the usual 700 had them all looked at thousands of times.
+    gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

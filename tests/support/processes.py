@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from pathlib import Path
+
+_PATIENCE_S = 30.0  # on a busy machine
 
 LONG = f"86400.{os.getpid()}"  # seconds that no other run of the tests on this machine sleeps
 
@@ -18,3 +22,11 @@ def alive(*words: str) -> bool:
         except OSError:
             continue
     return False
+
+
+async def gone(*words: str) -> None:
+    """Wait until no process with exactly this command line runs: a killed one takes a moment to end."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while alive(*words):
+        assert time.monotonic() < deadline, f"still running: {words}"
+        await asyncio.sleep(0.01)

@@ -23,7 +23,7 @@ from helix_desktop.tools.sandboxes import Sandboxes, find_sandbox, no_sandboxes
 from helix_desktop.tools.scratch import temporary_base
 from helix_desktop.tools.toolbox import Toolbox
 from tests.support.hearing import Heard
-from tests.support.processes import LONG, alive
+from tests.support.processes import LONG, alive, gone
 from tests.support.tool_cache import call_of, make_toolbox
 
 FOUND = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
@@ -188,7 +188,7 @@ async def test_what_stays_behind_is_named_and_ended(yard: Yard, way: str) -> Non
     begun = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done"  # until then it is named setsid
     text = await yard.text(f"{way}sleep {LONG} >/dev/null 2>&1 </dev/null & {begun}; echo done")
     assert text.startswith(f"(left in the background, and ended: sleep {LONG})\n")
-    assert not alive("sleep", LONG)
+    await gone("sleep", LONG)
 
 
 @pytest.mark.parametrize("way", ["setsid ", "env -i setsid -f "])
