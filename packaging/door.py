@@ -48,8 +48,8 @@ def test(arguments: Sequence[str]) -> int:
     _set_up("test", libraries="test")
     checked = 0 if arguments else _check()
     # After the checks and on its own stream: pytest's summary is the last line of a good run.
-    # More than the two cores it has to fit on: a fifth of the time a test waits, for a disk or a child.
-    beside = [] if arguments else ["-n", "4", "--dist", "worksteal", f"--ignore={PEERS}"]
+    # One more than the two cores it has to fit on: a fifth of the time a test waits, for a disk or a child.
+    beside = [] if arguments else ["-n", "3", "--dist", "worksteal", f"--ignore={PEERS}"]
     tested = _call("-m", "pytest", *beside, *arguments)
     return tested or checked
 

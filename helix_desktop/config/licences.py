@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def all_parts(resources: Path | None = None) -> list[Part]:
         raise _unusable(folder / LIST, error) from error
     bundled = [_bundled(fields, folder) for fields in listed["part"]]
     covered = {canonical(name) for fields in listed["part"] for name in fields.get("covers", ())}
-    found = [one for name, one in _closure(listed["distributions"]).items() if name not in covered]
+    found = [one for name, one in _closure(tuple(listed["distributions"])).items() if name not in covered]
     own, *others = [*bundled, *found, *_of_the_system(folder)]
     return [own, *sorted(others, key=lambda one: one.name.casefold())]
 
@@ -128,10 +129,12 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _closure(roots: list[str]) -> dict[str, Part]:
+@cache
+def _closure(roots: tuple[str, ...]) -> dict[str, Part]:
     """The distributions that are asked for, and those that these ask for, as far as they are here.
 
-    A requirement that holds on other systems only is none; one without such a condition must be met.
+    A requirement that holds on other systems only is none; one without such a condition must be met. Read
+    once: what is installed does not change meanwhile, and some hundred files are read for it.
     """
     found: dict[str, Part] = {}
     open_: list[tuple[tuple[str, ...], bool]] = [(tuple(_NAME.findall(root)), True) for root in roots]

@@ -176,8 +176,9 @@ def certificates() -> ssl.SSLContext:
 
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if sys.platform == "linux":
-        paths, plain = ssl.get_default_verify_paths(), ssl.create_default_context()
-        if not (plain.get_ca_certs() or paths.cafile or paths.capath):
+        paths = ssl.get_default_verify_paths()
+        # Asked last: it reads every certificate of the system.
+        if not (paths.cafile or paths.capath or ssl.create_default_context().get_ca_certs()):
             import certifi
 
             context.load_verify_locations(certifi.where())
