@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Check, then run the whole suite in four processes; with arguments, only pytest with them."""
+    """Check, then run the whole suite in three processes; with arguments, only pytest with them."""
     _set_up("test", libraries="test")
     checked = 0 if arguments else _check()
     # After the checks and on its own stream: pytest's summary is the last line of a good run.
