@@ -43,9 +43,9 @@ class SummaryInput(msgspec.Struct, frozen=True):
 def input_of(record: Sequence[Line], items: Iterable[Item], observing: bool = False) -> SummaryInput:
     """Return the input of a handover, or of observations, of these messages by their record."""
     size = sum(len(line.text) for line in record)
-    kept = tuple(items)
-    ledger = ledger_of(kept)
-    said = {item.seq: item.event.text for item in kept if isinstance(item.event, UserSpoke)}
+    messages = tuple(items)
+    ledger = ledger_of(messages)
+    said = {item.seq: item.event.text for item in messages if isinstance(item.event, UserSpoke)}
     return SummaryInput(
         size,
         min(_ENOUGH, _ENOUGH_PER_ENTRY * len(record)) if observing else _ENOUGH,

@@ -176,14 +176,14 @@ class TokenSpark(QWidget):
         """Write the threshold, the window's size and the most that was used, as far as there is room."""
         last = (self._points[-1].window if self._points else 0) or self._window
         threshold = f"{self._threshold:.0%}".replace("%", " %")
-        wanted = [(self.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
-        wanted.append((self.y_of(last), tokens_text(last), self._theme.muted))
+        labels = [(self.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
+        labels.append((self.y_of(last), tokens_text(last), self._theme.muted))
         if self._top > last and self.overfull:
-            wanted[:0] = [(self.y_of(self._top), tokens_text(self._top), self._theme.error)]
-            wanted[1:] = wanted[:0:-1]  # the edge is what an overfull window is measured by
+            labels[:0] = [(self.y_of(self._top), tokens_text(self._top), self._theme.error)]
+            labels[1:] = labels[:0:-1]  # the edge is what an overfull window is measured by
         painter.setFont(ui_font(11, 500))
         taken: list[float] = []
-        for y, text, ink in wanted:
+        for y, text, ink in labels:
             if all(abs(y - other) >= scaled(round(_LABEL)) for other in taken):
                 taken.append(y)
                 painter.setPen(QColor(ink))
