@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Protocol, TypeVar, get_args
 
 import msgspec
@@ -27,6 +26,7 @@ __all__ = [
     "UNFOLDED",
     "USUAL",
     "WORK",
+    "Dice",
     "Draw",
     "Maker",
     "Sent",
@@ -66,14 +66,8 @@ class Draw(Protocol):
         ...
 
 
-@cache
-def _upto(highest: int) -> st.SearchStrategy[int]:
-    return st.integers(0, highest)  # made once each: making them takes longer than drawing
-
-
-@cache
-def _any_of(found: tuple[T, ...]) -> st.SearchStrategy[T]:
-    return st.sampled_from(found)
+_POOL = 1 << 24  # hypothesis draws evenly up to here
+_POOLS = st.integers(0, _POOL - 1)
 
 
 class Dice:
@@ -81,15 +75,19 @@ class Dice:
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
+        self._pool, self._left = 0, 1
 
     def number(self, highest: int) -> int:
-        """From 0 to `highest`."""
-        return self._draw(_upto(highest))
+        """From 0 to `highest`; one drawn number serves for several decisions: drawing is what takes time."""
+        if self._left <= highest:
+            self._pool, self._left = self._draw(_POOLS), _POOL
+        self._pool, number = divmod(self._pool, highest + 1)
+        self._left //= highest + 1
+        return number
 
     def one_of(self, found: tuple[T, ...]) -> T:
         """Any of these."""
-        drawn: T = self._draw(_any_of(found))
-        return drawn
+        return found[self.number(len(found) - 1)]
 
     def words(self) -> str:
         """What a person would say: never nothing."""
@@ -287,9 +285,9 @@ USUAL = ("turn", *TALK, "stop", "trouble", *REWRITES, "fold", "pin", "undo")
 UNFOLDED = (*TALK, *WORK, "sweep", "hand_over", "hand_over", "refuse", "undo", "redo")
 
 
-def act(maker: Maker, action: str, draw: Draw) -> None:
+def act(maker: Maker, action: str, dice: Dice) -> None:
     """One action; what it needs to be legal happens first."""
-    _ACTIONS[action](maker, Dice(draw))
+    _ACTIONS[action](maker, dice)
 
 
 def policies() -> st.SearchStrategy[Policy]:
@@ -335,8 +333,9 @@ def histories(
     """A history of any of these actions, in any order that is legal, by the maker that made it."""
     maker = Maker(draw(policies() if policy is None else policy))
     maker.user("Begin.")
+    dice = Dice(draw)
     for action in draw(st.lists(st.sampled_from(actions), min_size=10, max_size=20)):
-        act(maker, action, draw)
+        act(maker, action, dice)
     return maker
 
 

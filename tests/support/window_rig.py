@@ -42,7 +42,7 @@ from helix_desktop.ui.work import Screens
 from tests.support.chat_server import ChatServer
 
 LIMIT_S = 60.0  # on a busy machine
-_LOOK_EVERY_S = 0.004
+_LOOK_EVERY_S = 0.01
 T = TypeVar("T")
 
 

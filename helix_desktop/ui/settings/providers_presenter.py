@@ -175,14 +175,16 @@ class ProvidersPresenter:
 
     def _begin_test(self, form: ProviderForm) -> None:
         self._stop_test()
-        self._testing = self._intents.start(self._test(form), "test provider")
+        self._testing = self._intents.start(self._test(form, self._testing), "test provider")
 
     def _stop_test(self) -> None:
         if self._testing is not None and not self._testing.done():
             self._testing.cancel()
 
-    async def _test(self, form: ProviderForm) -> None:
+    async def _test(self, form: ProviderForm, former: asyncio.Task[None] | None) -> None:
         """Five ticks, live; then what the server says now of its models: a local one has loaded one."""
+        if former is not None:
+            await asyncio.wait((former,))  # its last words would cover ours
         chosen = self._editor.models.chosen
         model = chosen if chosen in {entry.name for entry in form.models} else form.usual
         provider = provider_of(form)

@@ -122,6 +122,7 @@ async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplicat
         assert "Incorrect API key provided" in _checks(rig)
         assert "Streaming: not tried" in _checks(rig)
         assert "sesame" not in _checks(rig)
+        # At once: what the first test still has to say must not cover what is said of the second.
         editor.test_requested.emit(_form(server, base_url="not an address"))
         await until(lambda: "Give a web address" in _checks(rig), "the address is marked")
         editor.saved.emit(_form(server))
