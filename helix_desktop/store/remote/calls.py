@@ -40,21 +40,24 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Call(Generic[T]):
-    """One method as it is asked for by a guest and read by the owner.
+    """One method as a guest calls it and the owner reads it.
 
-    `under` names the store's part that has it; `local` parameters stay at home, as does `tells`, the one that
-    hears how far it is.
+    `name` is what crosses the wire, whatever the method is called here: programs of two releases understand
+    each other. `part` names the part of the store that has it; `local` parameters stay at home, as does `tells`,
+    the callback for progress.
     """
 
     def __init__(
         self,
+        name: str,
         method: Callable[..., Coroutine[Any, Any, T]],
-        under: str = "",
+        part: str = "",
         local: Container[str] = (),
         tells: str = "",
     ) -> None:
+        self.name = name
+        self.path = f"{part}.{method.__name__}" if part else method.__name__
         self.tells = tells
-        self.name = f"{under}.{method.__name__}" if under else method.__name__
         hints = get_type_hints(method)
         given = [
             one
@@ -84,40 +87,40 @@ class Call(Generic[T]):
         return read
 
 
-COMMIT = Call(LevelStore.commit)
-EVENTS = Call(LevelStore.events)
-SESSIONS = Call(LevelStore.sessions)
-GET = Call(LevelStore.get)
-ENTRY = Call(LevelStore.entry)
-FIND = Call(LevelStore.find)
-LISTED = Call(LevelStore.listed)
-LISTED_DIGESTS = Call(LevelStore.listed_digests)
-TOOLS = Call(LevelStore.tools)
-HANDOVERS = Call(LevelStore.handovers)
-INDEXED = Call(LevelStore.indexed)
-TOTALS = Call(LevelStore.totals)
-SAVE_DRAFT = Call(LevelStore.save_draft)
-DRAFT = Call(LevelStore.draft)
-EXPORT = Call(export_store, tells="progress")
-IMPORT = Call(import_store, local=("free",), tells="progress")
+COMMIT = Call("commit", LevelStore.commit)
+EVENTS = Call("events", LevelStore.events)
+SESSIONS = Call("sessions", LevelStore.sessions)
+GET = Call("get", LevelStore.get)
+ENTRY = Call("entry", LevelStore.entry)
+FIND = Call("find", LevelStore.find)
+LISTED = Call("listed", LevelStore.listed)
+LISTED_DIGESTS = Call("listed_digests", LevelStore.listed_digests)
+TOOLS = Call("tools", LevelStore.tools)
+HANDOVERS = Call("handovers", LevelStore.handovers)
+INDEXED = Call("indexed", LevelStore.indexed)
+TOTALS = Call("totals", LevelStore.totals)
+SAVE_DRAFT = Call("save_draft", LevelStore.save_draft)
+DRAFT = Call("draft", LevelStore.draft)
+EXPORT = Call("export_store", export_store, tells="progress")
+IMPORT = Call("import_store", import_store, local=("free",), tells="progress")
 
-REFERENCES = Call(LevelKeeper.references, _KEEP)
-NAMED = Call(LevelKeeper.named, _KEEP)
-PIN = Call(LevelKeeper.pin, _KEEP)
-PLAN = Call(LevelKeeper.plan, _KEEP)
-COLLECT = Call(LevelKeeper.collect, _KEEP)
-TRASH = Call(LevelKeeper.trash, _KEEP)
-RESTORE = Call(LevelKeeper.restore, _KEEP)
-TRASH_SESSION = Call(LevelKeeper.trash_session, _KEEP)
-RESTORE_SESSION = Call(LevelKeeper.restore_session, _KEEP)
-EMPTY_TRASH = Call(LevelKeeper.empty_trash, _KEEP)
+REFERENCES = Call("keep.references", LevelKeeper.references, _KEEP)
+NAMED = Call("keep.named", LevelKeeper.named, _KEEP)
+PIN = Call("keep.pin", LevelKeeper.pin, _KEEP)
+PLAN = Call("keep.plan", LevelKeeper.plan, _KEEP)
+COLLECT = Call("keep.collect", LevelKeeper.collect, _KEEP)
+TRASH = Call("keep.trash", LevelKeeper.trash, _KEEP)
+RESTORE = Call("keep.restore", LevelKeeper.restore, _KEEP)
+TRASH_SESSION = Call("keep.trash_session", LevelKeeper.trash_session, _KEEP)
+RESTORE_SESSION = Call("keep.restore_session", LevelKeeper.restore_session, _KEEP)
+EMPTY_TRASH = Call("keep.empty_trash", LevelKeeper.empty_trash, _KEEP)
 
-PREVIEW = Call(LevelForgetting.preview, _FORGETTING, tells="told")
-CARRY_OUT = Call(LevelForgetting.carry_out, _FORGETTING, tells="told")
-WHEN = Call(LevelForgetting.when, _FORGETTING)
-LIFT = Call(LevelForgetting.lift, _FORGETTING)
+PREVIEW = Call("forgetting.preview", LevelForgetting.preview, _FORGETTING, tells="told")
+CARRY_OUT = Call("forgetting.carry_out", LevelForgetting.carry_out, _FORGETTING, tells="told")
+WHEN = Call("forgetting.when", LevelForgetting.when, _FORGETTING)
+LIFT = Call("forgetting.lift", LevelForgetting.lift, _FORGETTING)
 
-CHECK = Call(LevelHealth.check, _HEALTH, tells="progress")
+CHECK = Call("health.check", LevelHealth.check, _HEALTH, tells="progress")
 
 CALLS: dict[str, Call[Any]] = {
     one.name: one

@@ -8,11 +8,48 @@ from helix_desktop.context import errors
 from helix_desktop.context.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
 
 _VALUE_ERROR = "ValueError"
-_KINDS = {
-    kind.__name__: kind
-    for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, HelixError)
+# By the names they had when they first crossed the wire: programs of two releases understand each other.
+_KINDS: dict[str, type[HelixError]] = {
+    "HelixError": errors.HelixError,
+    "InputUnusable": errors.InputUnusable,
+    "DataDirUnusable": errors.DataDirUnusable,
+    "SettingsDamaged": errors.SettingsDamaged,
+    "WorkspaceMissing": errors.WorkspaceMissing,
+    "WorkspaceUntrusted": errors.WorkspaceUntrusted,
+    "WindowSilent": errors.WindowSilent,
+    "RecordingUnusable": errors.RecordingUnusable,
+    "ArchiveUnusable": errors.ArchiveUnusable,
+    "ArchiveNotWritten": errors.ArchiveNotWritten,
+    "StoreError": errors.StoreError,
+    "StoreLocked": errors.StoreLocked,
+    "StoreClosed": errors.StoreClosed,
+    "StoreUnreadable": errors.StoreUnreadable,
+    "StoreDamaged": errors.StoreDamaged,
+    "StoreMended": errors.StoreMended,
+    "StoreWriteFailed": errors.StoreWriteFailed,
+    "DigestUnknown": errors.DigestUnknown,
+    "ContentForgotten": errors.ContentForgotten,
+    "DigestAmbiguous": errors.DigestAmbiguous,
+    "ContentDamaged": errors.ContentDamaged,
+    "ContentTooLarge": errors.ContentTooLarge,
+    "ModelError": errors.ModelError,
+    "ModelUnreachable": errors.ModelUnreachable,
+    "ModelRefused": errors.ModelRefused,
+    "KeyRefused": errors.KeyRefused,
+    "ImagesRefused": errors.ImagesRefused,
+    "ModelOverflow": errors.ModelOverflow,
+    "ModelNonsense": errors.ModelNonsense,
+    "ToolError": errors.ToolError,
+    "SubagentFailed": errors.SubagentFailed,
+    "ModelUnchosen": errors.ModelUnchosen,
+    "BudgetSpent": errors.BudgetSpent,
+    "RequestInvalid": errors.RequestInvalid,
+    "RequestTooLarge": errors.RequestTooLarge,
+    "CompactionRefused": errors.CompactionRefused,
+    "SummaryRefused": errors.SummaryRefused,
+    "FormRefused": errors.FormRefused,
 }
+_NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -31,7 +68,7 @@ def fault_of(error: HelixError | ValueError) -> Fault:
     if isinstance(error, ValueError):
         return Fault(_VALUE_ERROR, str(error))
     return Fault(
-        type(error).__name__,
+        _NAMES.get(type(error), type(error).__name__),
         error.what,
         error.why,
         error.fix,

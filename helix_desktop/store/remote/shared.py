@@ -127,7 +127,7 @@ class SharedStore(LevelStore):
             raise self._leases.refused("A session that is open cannot go to the trash.")
         if call is not COMMIT:
             heard = {call.tells: told} if call.tells else {}
-            return await attrgetter(call.name)(self)(*given, **heard)
+            return await attrgetter(call.path)(self)(*given, **heard)
         session, events, _, _, summary = given
         if events or summary:
             self._leases.take(session, guest)
