@@ -1,0 +1,402 @@
+"""What scripts rely on: commands, options, exit codes, JSON documents, links, variables, entry points."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import inspect
+import io
+import json
+import re
+import runpy
+import shutil
+import sys
+import tarfile
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+import helix_desktop
+from helix_desktop.app import exit_codes
+from helix_desktop.app.cache_serving import TOKEN_VARIABLE
+from helix_desktop.app.cli import main, parser
+from helix_desktop.app.self_check import Outcome, _checks
+from helix_desktop.app.targets import FILE_WISH, SAMPLE_WISH, wish_of
+from helix_desktop.app.voice import Line
+from helix_desktop.config.build import Build
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.settings import key_variable
+from helix_desktop.context.archive import Exported, Imported
+from helix_desktop.context.content import Content, Entry
+from helix_desktop.context.damage import Mending
+from helix_desktop.context.digest import digest_of
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.forgetting import Finds
+from helix_desktop.context.keeping import Plan, Swept, Trash
+from helix_desktop.context.link import read_link
+from helix_desktop.replay import Replayer
+from helix_desktop.replay.figures import FileFigures
+from helix_desktop.replay.totals import Totals
+from helix_desktop.store.leveldb import LevelStore
+from tests.support.outside import assert_frozen, fields_of_type, shape
+from tests.support.store_making import START, WORKSPACE, TickingClock, spoke, summary
+
+ROOT = Path(__file__).resolve().parents[2]
+STORE = ROOT / "tests" / "golden" / "stores" / "schema-1"
+SCRIPTS = "Scripts"
+
+EXIT_CODES = {
+    "failed": exit_codes.FAILED,
+    "usage": exit_codes.USAGE,
+    "locked": exit_codes.LOCKED,
+    "interrupted": exit_codes.INTERRUPTED,
+    "terminated": exit_codes.TERMINATED,
+}
+PRINTED: dict[str, Any] = {
+    "an entry of cache list": Entry,
+    "what cache export and backup wrote": Exported,
+    "what cache import did": Imported,
+    "what cache gc plans": Plan,
+    "what lies in the trash": Trash,
+    "what left the trash": Swept,
+    "what cache forget finds": Finds,
+    "what cache repair mended": Mending,
+    "the build of self-check": Build,
+    "a check of self-check": Outcome,
+    "a file of replay": FileFigures,
+    "a sum of replay": Totals,
+    "a line of run": Line,
+}
+"""What stands in JSON documents, where the small store here shows no example of each field."""
+
+SAMPLES = ("", " ", "x", "-1", "0", "0.5", "1", "1.5", "64", "65", "1000", "70000", "2GB", "7d", "AB1")
+"""What the options are tried with: what each takes it for is part of the command line."""
+DIGEST, SESSION = "a" * 64, "b" * 32
+AT = f"?workspace={WORKSPACE}"
+GOOD_LINKS = (
+    f"helix:open{AT}",
+    f"HELIX:open{AT}",
+    f"helix:content/{DIGEST}{AT}",
+    f"helix:session/{SESSION}{AT}",
+)
+BAD_LINKS = (
+    *("helix:", "helix:open", f"helix:OPEN{AT}", f"helix:open{AT.upper()}", f"helix:open{AT}&more=1"),
+    *(f"helix://open{AT}", f"helix:/open{AT}", f"helix-desktop:open{AT}", f"helix:open{AT} "),
+    *(f"helix:content{AT}", f"helix:content/{DIGEST[:8]}{AT}", f"helix:content/{DIGEST.upper()}{AT}"),
+    *(f"helix:session{AT}", f"helix:session/{SESSION[:8]}{AT}", f"helix:entry/{DIGEST}{AT}"),
+)
+DOCUMENTED = ("feed", "request", "end_turn", "recall", "summaries", "close")
+"""What the README names of the replayer."""
+PROVIDERS = (
+    *("openai", "openrouter", "anthropic", "deepseek", "gemini", "google", "groq", "mistral", "together"),
+    *("xai", "My-Server", "x.y"),
+)
+
+
+def test_commands_and_options() -> None:
+    """Every command, and every argument with what it takes, its default and whether it must be there."""
+    commands = _commands("helix-desktop", parser())
+    now = {name: dict(_arguments(command)) for name, command in commands}
+    assert_frozen("commands", now, SCRIPTS)
+
+
+def _commands(name: str, command: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    yield name, command
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, inner in action.choices.items():
+                yield from _commands(f"{name} {word}", inner)
+
+
+def _arguments(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    place = 0
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield "(command)", "must be there" if action.required else "may be left out"
+            continue
+        if not action.option_strings:
+            place += 1
+        parts = [
+            "must be there" if _is_required(action) else "may be left out",
+            "flag" if action.nargs == 0 else _values(action),
+            *([f"times {action.nargs}"] if action.nargs not in {0, None} else []),
+            *([f"only {', '.join(sorted(map(repr, action.choices)))}"] if action.choices else []),
+            "no default" if action.default is argparse.SUPPRESS else f"default {action.default!r}",
+            *(["not in the help"] if action.help == argparse.SUPPRESS else []),
+        ]
+        yield (
+            ", ".join(action.option_strings) or f"{place}. {action.metavar or action.dest}",
+            "; ".join(parts),
+        )
+
+
+def _is_required(action: argparse.Action) -> bool:
+    return action.required if action.option_strings else action.nargs not in {"?", "*"}
+
+
+def _values(action: argparse.Action) -> str:
+    """Say what an argument takes the samples for."""
+    if action.type is None:
+        return "any text"
+    assert callable(action.type)
+    values = {sample: _value(action.type, sample) for sample in SAMPLES}
+    refused = ", ".join(repr(sample) for sample, value in values.items() if value is None)
+    if all(value in {sample, None} for sample, value in values.items()):
+        return f"text, not {refused}"
+    changed = [f"{sample} as {value}" for sample, value in values.items() if value not in {sample, None}]
+    return f"text, not {refused}, takes {', '.join(changed)}"
+
+
+def _value(kind: Callable[[str], object], sample: str) -> str | None:
+    try:
+        return str(kind(sample))
+    except argparse.ArgumentTypeError:
+        return None
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The codes by name, and the code of some mistakes."""
+    data = ("--data-dir", str(tmp_path / "data"))
+    lines: dict[str, list[str]] = {
+        "--version": ["--version"],
+        "no such command": ["no-such-command"],
+        "no such option": ["timeline", "--no-such-option"],
+        "an option is missing": ["cache", "list"],
+        "no workspace": ["cache", "list", *data, "--workspace", str(tmp_path)],
+        "no such recording": ["replay", str(tmp_path / "no.jsonl")],
+        "not trusted": [
+            "run",
+            *data,
+            "--workspace",
+            str(tmp_path),
+            "--message",
+            "x",
+            "--model",
+            "demo/offline",
+        ],
+    }
+    now = {
+        "codes": {name: str(code) for name, code in EXIT_CODES.items()},
+        "examples": {name: str(_code(words)) for name, words in lines.items()},
+    }
+    capsys.readouterr()
+    assert_frozen("exit_codes", now, SCRIPTS)
+    public = {name for name in vars(exit_codes) if name.isupper()}
+    assert len(public) == len(EXIT_CODES), "a code is not in the table here"
+
+
+def _code(words: list[str]) -> object:
+    try:
+        return main(words)
+    except SystemExit as ended:
+        return ended.code
+
+
+@dataclass
+class Here:
+    """A data directory as released versions leave it, and its commands, run in this process."""
+
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *words: str, typed: str = "", alone: bool = False) -> str:
+        """Run a command; what it printed."""
+        self.monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        place = () if alone else ("--workspace", str(self.folder / "ws"))
+        with contextlib.suppress(SystemExit):
+            main([*words, "--json", "--data-dir", str(self.folder / "data"), *place])
+        return self.capture.readouterr().out
+
+    def shape(self, *words: str, typed: str = "", alone: bool = False) -> dict[str, str]:
+        """Run a command; the shape of its document."""
+        return shape(json.loads(self(*words, typed=typed, alone=alone)))
+
+    @property
+    def workspace(self) -> Path:
+        """The folder of the workspace's own data."""
+        return self.folder / "data" / "workspaces" / WORKSPACE
+
+
+@pytest.fixture
+async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """A store with every kind of event, something that nothing names, and a session in the trash."""
+    commands = Here(tmp_path, monkeypatch, capsys)
+    (tmp_path / "ws").mkdir()
+    commands.workspace.mkdir(parents=True)
+    record = {"path": str(tmp_path / "ws"), "name": "ws"}
+    lines = [f"{name} = {json.dumps(value)}\n" for name, value in record.items()]
+    (commands.workspace / "workspace.toml").write_text("".join(lines), encoding="utf-8")
+    shutil.copytree(STORE, commands.workspace / "store")
+    store = await LevelStore.open(commands.workspace / "store", WORKSPACE, TickingClock(START))
+    litter = [Content(digest_of(data), data, "read_file", "notes.md") for data in (b"litter", b"more litter")]
+    await store.commit("old", [spoke(1)], litter, summary=summary("old"))
+    await store.keep.trash_session("old")
+    await store.close()
+    return commands
+
+
+def test_documents_of_the_cache(here: Here) -> None:
+    """Every field that a command on the cache prints with --json."""
+    digest = json.loads(here("cache", "list"))[0]["digest"]
+    now = {
+        "cache list": here.shape("cache", "list"),
+        "cache show": here.shape("cache", "show", digest),
+        "cache search": here.shape("cache", "search", "output"),
+        "cache search of handovers": here.shape("cache", "search", "fact"),
+        "cache verify": here.shape("cache", "verify"),
+        "cache verify SHA": here.shape("cache", "verify", digest),
+        "cache repair": here.shape("cache", "repair"),
+        "timeline": here.shape("timeline"),
+        "cache gc --dry-run": here.shape("cache", "gc", "--dry-run"),
+        "cache gc": here.shape("cache", "gc"),
+        "cache trash": here.shape("cache", "trash"),
+        "cache restore": here.shape("cache", "restore", digest_of(b"litter"), "old"),
+        "cache trash --empty": here.shape("cache", "trash", "--empty"),
+        "cache forget --stdin": here.shape("cache", "forget", "--stdin", typed="output 1"),
+        "cache forget --yes": here.shape("cache", "forget", "--yes", digest),
+        "cache forget --lift": here.shape("cache", "forget", "--lift", digest),
+    }
+    assert_frozen("documents_cache", now, SCRIPTS)
+
+
+def test_documents_of_what_is_carried(here: Here) -> None:
+    """Every field that export, import, backup and move-data print, and what an archive holds."""
+    target = here.folder / "out.helix"
+    now = {
+        "cache export": here.shape("cache", "export", str(target)),
+        "cache import": here.shape("cache", "import", str(target)),
+        "backup": here.shape("backup", str(here.folder / "backups")),
+        "an archive": _members(target),
+        "move-data": here.shape("move-data", str(here.folder / "new"), alone=True),
+    }
+    assert_frozen("documents_carried", now, "Scripts and people's archives")
+
+
+def _members(path: Path) -> dict[str, str]:
+    """Describe each kind of file in an archive."""
+    data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
+    members: dict[str, str] = {}
+    with tarfile.open(fileobj=io.BytesIO(data)) as tape:
+        for member in tape:
+            file = tape.extractfile(member)
+            assert file is not None
+            text = file.read()
+            name = re.sub(r"[0-9a-f]{64}", "DIGEST", re.sub(r"\b\d+\b", "N", member.name))
+            members.setdefault(name, "file")
+            if name.endswith(".json"):
+                members |= {f"{name} {place}": kind for place, kind in shape(json.loads(text)).items()}
+            if name.endswith(".jsonl"):
+                lines = [json.loads(line) for line in text.splitlines()]
+                members |= {f"{name} {place}": kind for place, kind in shape(lines).items()}
+    return members
+
+
+def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every field that run, licences, replay and self-check print with --json."""
+    lines = here("run", "--trust", "--message", "hello", "--model", "demo/offline")
+    recording = [
+        {"role": "system", "content": "You help."},
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "name": "t", "arguments": "{}"}]},
+        {"role": "tool", "content": "out", "tool_call_id": "1", "name": "t"},
+        {"role": "assistant", "content": "done"},
+    ]
+    (here.folder / "source").mkdir()
+    place = here.folder / "source" / "one.jsonl"
+    place.write_text("".join(json.dumps(message) + "\n" for message in recording), encoding="utf-8")
+    now = {
+        "run": shape([json.loads(line) for line in lines.splitlines()]),
+        "licences": here.shape("licences", alone=True),
+        "licences --texts": here.shape("licences", "--texts", alone=True),
+        "replay": here.shape("replay", str(place), alone=True),
+        "names of checks of self-check": dict.fromkeys(_checks(DataDir(here.folder), True), "a check"),
+    }
+    assert_frozen("documents_other", now, SCRIPTS)
+
+
+def test_fields_of_documents() -> None:
+    """Every field of what stands in JSON documents, at any depth."""
+    now = {name: fields_of_type(kind) for name, kind in PRINTED.items()}
+    assert_frozen("documents_fields", now, SCRIPTS)
+
+
+def test_links(tmp_path: Path) -> None:
+    """Which links are read, how each is copied, and with which lines a second start wakes the window."""
+    file = tmp_path / "some.helix"
+    file.touch()
+    assert (SAMPLE_WISH, wish_of(str(file))) == ("sample:", f"import:{file}")
+    assert (FILE_WISH, wish_of(GOOD_LINKS[0])) == ("import:", GOOD_LINKS[0])
+    now = {
+        "good": {link: read_link(link).text for link in GOOD_LINKS},
+        "bad": {link: _refusal(link) for link in BAD_LINKS},
+    }
+    assert_frozen("links", now, "Links in notes and messages")
+
+
+def _refusal(link: str) -> str:
+    with pytest.raises(HelixError):
+        read_link(link)
+    return "refused"
+
+
+def test_variables_of_the_environment(tmp_path: Path) -> None:
+    """Each HELIX_ variable that the program and its packaging name, and those of providers' keys."""
+    named = {
+        folder: dict.fromkeys(sorted(_named_in(ROOT / folder)), "named")
+        for folder in ("helix_desktop", "packaging")
+    }
+    now = {**named, "keys of providers": {name: key_variable(name) for name in PROVIDERS}}
+    assert_frozen("variables", now, "Scripts and packages")
+    assert DataDir.locate(None, {"HELIX_DATA_DIR": str(tmp_path)}).root == tmp_path
+    assert TOKEN_VARIABLE == "HELIX_MCP_TOKEN"
+
+
+def _named_in(folder: Path) -> set[str]:
+    """Find the variables that are named in code and scripts of a folder."""
+    files = [path for path in folder.rglob("*") if path.suffix in {".py", ".sh", ".spec", ".ps1", ".iss"}]
+    return {
+        name for path in files for name in re.findall(r"\bHELIX_[A-Z][A-Z0-9_]*\b", path.read_text("utf-8"))
+    }
+
+
+def test_entry_points(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program by its name and as a module, and the version as text."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert list(scripts) == ["helix-desktop"]
+    script = importlib.metadata.EntryPoint(
+        "helix-desktop", scripts["helix-desktop"], "console_scripts"
+    ).load()
+    monkeypatch.setattr(sys, "argv", ["helix-desktop", "--version"])
+    for start in (script, lambda: runpy.run_module("helix_desktop", run_name="__main__")):
+        with pytest.raises(SystemExit) as ended:
+            start()
+        assert ended.value.code == 0
+        assert re.fullmatch(r"Helix Desktop \S+ \(.+\)\n", capsys.readouterr().out)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", helix_desktop.__version__)
+
+
+def test_the_replayer() -> None:
+    """What other programs call: `from helix_desktop.replay import Replayer`, its methods and parameters."""
+    now = {"Replayer": {"(constructor)": _parameters(Replayer)}}
+    for name in DOCUMENTED:
+        value = vars(Replayer)[name]
+        now["Replayer"][name] = "property" if isinstance(value, property) else _parameters(value)
+    replayer = Replayer()
+    replayer.feed({"role": "user", "content": "hello"})
+    now["a request"] = shape(replayer.request())
+    replayer.close()
+    assert_frozen("replayer", now, "Programs that measure")
+
+
+def _parameters(what: Callable[..., object]) -> str:
+    parameters = list(inspect.signature(what).parameters.values())
+    return ", ".join(
+        each.name if each.default is each.empty else f"{each.name}={each.default!r}" for each in parameters
+    )

@@ -1,0 +1,268 @@
+"""Files that people, backups and other versions hold: no field, tag, type or default changes unseen."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from helix_desktop.app.crash import LOG_FILE, STACKS_FILE
+from helix_desktop.app.last_run import LastRun
+from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
+from helix_desktop.app.single_instance import LOCK_FILE
+from helix_desktop.config.build import FILE as BUILD_FILE
+from helix_desktop.config.build import this_build
+from helix_desktop.config.catalogue import Vendor
+from helix_desktop.config.keychain import ITEM, SERVICE
+from helix_desktop.config.licences import FOLDER as TERMS_FOLDER
+from helix_desktop.config.licences import LIST as TERMS_LIST
+from helix_desktop.config.moved import POINTER, read_pointer, write_pointer
+from helix_desktop.config.paths import APP_DIR_NAME, DataDir, resources_dir
+from helix_desktop.config.prompts import prompts
+from helix_desktop.config.settings import Settings
+from helix_desktop.config.view_states import VIEWS_FILE, ViewState
+from helix_desktop.context.archive import SUFFIX
+from helix_desktop.context.content import SessionSummary, StoreTotals
+from helix_desktop.context.damage import Mending
+from helix_desktop.context.draft import Draft
+from helix_desktop.context.event import Event, Recorded
+from helix_desktop.context.mcp_pasted import read_pasted
+from helix_desktop.context.policy import PROFILES, Policy, fields_of
+from helix_desktop.context.prompt import versioned
+from helix_desktop.context.tool import Rule
+from helix_desktop.providers.demo_script import Script
+from helix_desktop.store import keys
+from helix_desktop.store.archive.form import Manifest, SessionNote
+from helix_desktop.store.layout import Clean, Format, Layout
+from helix_desktop.store.record import Record
+from helix_desktop.store.scouring import Due
+from helix_desktop.store.tombstone import Tombstone
+from helix_desktop.workspaces.policy_file import CHANGES_FILE, POLICY_FILE
+from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER
+from tests.support.outside import assert_frozen, fields_of_type, plain
+
+FILES: dict[str, Any] = {
+    "settings.toml": Settings,
+    "workspace.toml": WorkspaceRecord,
+    "a saved rule": Rule,
+    "policy.toml": Policy,
+    "the view of a session in views.json": ViewState,
+    "a vendor in models.toml": Vendor,
+    "a script of a sample project": Script,
+    "the marker of an open window": LastRun,
+    "manifest.json of an archive": Manifest,
+    "session.json of an archive": SessionNote,
+    "the file format of a store": Format,
+    "the file clean of a store": Clean,
+    "the file untold of a store": Mending,
+    "the row of a content": Record,
+    "the row of a forgotten content": Tombstone,
+    "the row of work that forgetting left": Due,
+    "the row of a session": SessionSummary,
+    "the row of a draft": str | Draft,
+    "the row of the totals": StoreTotals,
+}
+"""What each kind of file or row is decoded as."""
+
+LETTERS = {
+    "contents": keys.CONTENTS,
+    "chunks": keys.CHUNKS,
+    "events": keys.EVENTS,
+    "references": keys.REFERENCES,
+    "records": keys.RECORDS,
+    "newest": keys.NEWEST,
+    "summaries": keys.SUMMARIES,
+    "handovers": keys.HANDOVERS,
+    "drafts": keys.DRAFTS,
+    "last events": keys.LAST_EVENTS,
+}
+SINGLE_ROWS = {
+    "schema": keys.SCHEMA,
+    "workspace": keys.IDENTITY,
+    "sequence": keys.SEQUENCE,
+    "totals": keys.TOTALS,
+    "scour": keys.SCOUR,
+}
+PASTED = (
+    "npx -y some-server --flag",
+    "TOKEN=x uvx some-server",
+    "https://example.test/mcp",
+    '{"mcpServers": {"a": {"command": "c", "args": ["b"], "env": {"E": "1"}, "cwd": "d"}}}',
+    '{"servers": {"a": {"url": "https://example.test/mcp", "headers": {"X": "1"}}}}',
+    '{"mcp_servers": {"a": {"serverUrl": "https://example.test/mcp"}}}',
+    '{"a": {"httpUrl": "https://example.test/mcp"}}',
+    '{"command": "c", "args": []}',
+)
+PEOPLE = "People's files"
+
+
+def test_fields_of_files() -> None:
+    """Every field of the files that are read again: its type, default and place."""
+    now = {name: fields_of_type(kind) for name, kind in FILES.items()}
+    assert_frozen("files", now, PEOPLE)
+
+
+def test_fields_of_events() -> None:
+    """Every field of every event of the log, under the event's tag."""
+    kinds = [fields_of_type(kind) for kind in get_args(Event)]
+    now = {re.sub(r".*kind=([\w-]+).*", r"\1", rows["(whole)"]): rows for rows in kinds}
+    assert len(now) == len(kinds)
+    assert_frozen("events", {"an event in its place": fields_of_type(Recorded), **now}, "Logs of sessions")
+
+
+def test_profiles_of_policies() -> None:
+    """The profiles by name, and the fields in which each differs from the default."""
+    now = {
+        name: {field: plain(value) for field, value in fields_of(policy).items()}
+        | {field: plain(getattr(policy, field)) for field in _unlike_default(policy)}
+        for name, policy in PROFILES.items()
+    }
+    assert_frozen("profiles", now, "Policies that people chose")
+
+
+def _unlike_default(policy: Policy) -> list[str]:
+    default = Policy()
+    fields = Policy.__struct_fields__
+    return [name for name in fields if getattr(policy, name) != getattr(default, name)]
+
+
+def test_names_of_files(tmp_path: Path) -> None:
+    """Where everything lies in the data directory, and in the folder of a store."""
+    data = DataDir(tmp_path)
+    store = {path.relative_to(tmp_path).as_posix(): "a file or folder" for path in _places_of_store(tmp_path)}
+    now = {
+        "the data directory": {
+            "(its own name)": APP_DIR_NAME,
+            "settings": _inside(data.settings_file, tmp_path),
+            "workspaces": _inside(data.workspaces_dir, tmp_path),
+            "logs": _inside(data.logs_dir, tmp_path),
+            "log": LOG_FILE,
+            "crash stacks": STACKS_FILE,
+            "view states": VIEWS_FILE,
+            "layout": LAYOUT_FILE,
+            "lock of the window": LOCK_FILE,
+            "pointer to the new place": POINTER,
+        },
+        "the folder of a workspace": {
+            "record": RECORD_FILE,
+            "policy": POLICY_FILE,
+            "changes to profiles": CHANGES_FILE,
+            "store": STORE_FOLDER,
+        },
+        "the folder of a store": store,
+        "archives": {"(ending)": SUFFIX},
+        "the keychain": {"service": SERVICE, "item": ITEM},
+    }
+    assert_frozen("file_names", now, PEOPLE)
+
+
+def _inside(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _places_of_store(folder: Path) -> list[Path]:
+    """List the places that a store's layout names, without their names in the code."""
+    layout = Layout(folder)
+    names = [name for name, value in vars(Layout).items() if isinstance(value, property)]
+    values = [getattr(layout, name) for name in names]
+    return sorted(value for value in values if isinstance(value, Path) and value != folder)
+
+
+def test_rows_of_the_store() -> None:
+    """The first bytes of each kind of row."""
+    spans = {name: f"{first!r} to {end!r}" for name, (first, end) in LETTERS.items()}
+    now = {"kinds of rows": spans, "single rows": {name: repr(key) for name, key in SINGLE_ROWS.items()}}
+    assert_frozen("rows", now, "Stores")
+
+
+def test_a_layout_is_read_and_written_by_these_names(tmp_path: Path) -> None:
+    """Theme, text size and bytes by name, as an earlier version wrote them."""
+    path = tmp_path / "window.toml"
+    path.write_text('theme = "dark"\ntext_px = 15\ngeometry = "AQI="\n', encoding="utf-8")
+    layout = LayoutFile(path)
+    assert (layout.look(), layout.recall("geometry")) == (("dark", 15), b"\1\2")
+    layout.keep_look("light", 14)
+    layout.remember("splitter", b"\3")
+    layout.save()
+    fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert fields == {"theme": "light", "text_px": 14, "geometry": "AQI=", "splitter": "Aw=="}
+
+
+def test_a_pointer_is_read_and_written_by_this_name(tmp_path: Path) -> None:
+    """A data directory that an earlier version moved is read where it is now."""
+    (tmp_path / "moved.json").write_text(f'{{"to": "{(tmp_path / "new").as_posix()}"}}', encoding="utf-8")
+    assert read_pointer(tmp_path) == tmp_path / "new"
+    write_pointer(tmp_path, tmp_path / "newer")
+    assert '"to":' in (tmp_path / "moved.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("field", ["version", "commit", "date", "target", "python", "releases"])
+def test_a_build_is_read_by_these_names(field: str, tmp_path: Path) -> None:
+    """The packages write build.toml; a field that is not read would be missed by nobody else."""
+    assert BUILD_FILE == "build.toml"
+    (tmp_path / "build.toml").write_text(f"{field} = 5\n", encoding="utf-8")
+    with pytest.raises(Exception, match=rf"{field} must be a line of text"):
+        this_build(tmp_path)
+
+
+def test_servers_that_people_paste() -> None:
+    """Which keys of other programs' settings are understood."""
+    now = {text: _as_written(text) for text in PASTED}
+    assert_frozen("pasted_servers", now, "Settings of other programs that people paste")
+
+
+def _as_written(text: str) -> dict[str, str]:
+    drafts = read_pasted(text)
+    return {f"{number}.{name}": value for number, draft in enumerate(drafts) for name, value in _items(draft)}
+
+
+def _items(draft: object) -> list[tuple[str, str]]:
+    """Give the fields that are not empty, as they are encoded."""
+    fields = msgspec.to_builtins(draft)
+    entry = next(value for value in fields.values() if isinstance(value, dict) and "name" in value)
+    secrets = next(value for value in fields.values() if value is not entry)
+    return [
+        *((name, plain(value)) for name, value in entry.items() if value),
+        *((f"secret {name}", plain(value)) for name, value in secrets.items()),
+    ]
+
+
+def test_what_packages_carry() -> None:
+    """The folders of resources, the prompts with the places that are filled in, and the list of terms."""
+    root = resources_dir()
+    terms = tomllib.loads((root / TERMS_FOLDER / TERMS_LIST).read_text(encoding="utf-8"))
+    project = tomllib.loads((root.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    hatch = project["tool"]["hatch"]
+    now = {
+        "resources": _listed(root),
+        "samples": _listed(root / "demo"),
+        "tokenizers": _listed(root / "tokenizers"),
+        "prompts": {name: _prompt(name, text) for name, text in sorted(prompts().items())},
+        "descriptions of tools": _listed(root / "prompts" / "tools"),
+        "list of terms": {f"{TERMS_FOLDER}/{TERMS_LIST}": ", ".join(sorted(terms))}
+        | {"a part": ", ".join(sorted({name for part in terms["part"] for name in part}))},
+        "the wheel": {
+            "resources": hatch["build"]["targets"]["wheel"]["force-include"]["resources"],
+            "version": hatch["version"]["path"],
+        },
+    }
+    assert_frozen("resources", now, "Packages and saved sessions")
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    """List what lies in a folder, but for what a builder adds."""
+    paths = sorted(path for path in folder.iterdir() if path.name != BUILD_FILE)
+    return {path.name: "folder" if path.is_dir() else "file" for path in paths}
+
+
+def _prompt(name: str, text: str) -> str:
+    """Say whether events name a prompt with its version, and which places of it are filled in."""
+    body, name_in_events = versioned(name, text)
+    places = sorted(set(re.findall(r"\{\w+\}|\{\{\w+\}\}|<\w+>|\$\w+", body)))
+    version = "with" if name_in_events != name else "without"
+    return f"{version} a version; {', '.join(places) or 'nothing filled in'}"

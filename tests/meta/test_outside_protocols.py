@@ -1,0 +1,148 @@
+"""What other processes and models speak: calls and errors on the wire, tools and their schemas."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+
+from helix_desktop.agent.delegate import delegate_spec
+from helix_desktop.app.fetching import WebFetcher, resolve
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context import errors
+from helix_desktop.context.digest import marker
+from helix_desktop.context.errors import HelixError
+from helix_desktop.context.message import ToolCall, ToolSpec
+from helix_desktop.context.tool import ToolResult
+from helix_desktop.mcp.names import told_name
+from helix_desktop.mcp.server import cache_server
+from helix_desktop.store.remote.address import ADDRESS_FILE, Address
+from helix_desktop.store.remote.calls import CALLS, Answer, Request
+from helix_desktop.store.remote.faults import Fault, error_of, fault_of
+from helix_desktop.store.remote.greeting import Hello, Proof, Welcome
+from helix_desktop.store.remote.wire import VERSION, far_frame, frame
+from helix_desktop.tools.box import describe
+from helix_desktop.tools.cache_box import cache_specs
+from helix_desktop.tools.grants import Grants
+from tests.support.outside import Rows, assert_frozen, fields_of_type, plain
+from tests.support.tool_cache import make_toolbox
+
+DESCRIPTIONS = resources_dir() / "prompts" / "tools"
+PROCESSES = "Processes of another version on the same store"
+MODELS = "Models, rules that people saved, and other programs"
+
+WIRE: dict[str, Any] = {
+    "a request": Request,
+    "an answer": Answer,
+    "an error": Fault,
+    "the first words of an owner": Hello,
+    "the answer of a guest": Proof,
+    "the welcome of an owner": Welcome,
+    "the address of an owner": Address,
+}
+"""What crosses between two processes, by what it is there."""
+NESTED = frozenset({"properties", "items", "description"})
+"""What of a schema has rows of its own, or is meant for reading alone."""
+TOOLS_OF_SERVERS = (("files", "read"), ("a-b", "get.it"), ("files", "x" * 80), ("s", ""))
+
+
+def test_calls_between_processes() -> None:
+    """Each call by its name on the wire: its arguments in order, and what comes back."""
+    now: dict[str, Rows] = {}
+    for name, call in CALLS.items():
+        arguments, result = (value for value in vars(call).values() if not isinstance(value, str))
+        now[name] = {f"argument {place}": text for place, text in fields_of_type(arguments).items()} | {
+            f"result {place}": text for place, text in fields_of_type(result).items()
+        }
+        assert call.request("x").read(Request).method == name
+    assert_frozen("calls", now, PROCESSES)
+
+
+def test_frames_between_processes() -> None:
+    """What greets, asks and answers, and the head before it."""
+    now = {name: fields_of_type(kind) for name, kind in WIRE.items()}
+    now["a frame"] = {
+        "version": str(VERSION),
+        "msgpack": frame((1, "x")).head(7).hex(),
+        "JSON": frame(2**70).head(7).hex(),
+        "how far it is": far_frame(1, 2).head(7).hex(),
+    }
+    now["the address of an owner"]["(file)"] = ADDRESS_FILE
+    assert_frozen("frames", now, PROCESSES)
+
+
+def test_errors_between_processes() -> None:
+    """Each kind of error by its name on the wire, and the kind as which the other side reads it."""
+    classes = [value for value in vars(errors).values() if isinstance(value, type)]
+    kinds = [kind for kind in classes if issubclass(kind, HelixError)]
+    names = sorted({_name_on_the_wire(kind) for kind in kinds} | {fault_of(ValueError("x")).kind})
+    now = {name: {"read as": _read(name)} for name in [*names, "of a later version"]}
+    assert_frozen("errors", now, PROCESSES)
+
+
+def _name_on_the_wire(kind: type[HelixError]) -> str:
+    """Send an error of a kind, whatever its constructor takes."""
+    parameters = inspect.signature(kind).parameters.values()
+    needed = ["x" for each in parameters if each.default is each.empty]
+    try:
+        error: HelixError = kind(*needed)
+    except (KeyError, TypeError, ValueError):
+        error = kind.__new__(kind)
+        HelixError.__init__(error, "x")
+    return fault_of(error).kind
+
+
+def _read(name: str) -> str:
+    """Say what an error of this name is on the other side, with the words that came with it."""
+    fault = fault_of(error_of(Fault(name, "what", "why", "fix", ("near",), 7)))
+    return plain(fault)
+
+
+def test_tools_of_the_agent(tmp_path: Path) -> None:
+    """Every tool that a model can call: its name, and the schema of its arguments."""
+    toolbox = make_toolbox(tmp_path, granted=lambda: Grants(fetch=True), web=(WebFetcher(), resolve))
+    text = (DESCRIPTIONS / "delegate.md").read_text(encoding="utf-8")
+    specs = [*toolbox.specs, delegate_spec(*describe(text))]
+    assert_frozen("tools", {spec.name: _schema(spec.parameters) for spec in specs}, MODELS)
+    names = {f"{server} {tool}": told_name(server, tool) for server, tool in TOOLS_OF_SERVERS}
+    stand_in = {"marker": marker("a" * 64, "read_file", "src/app.py", 2048, "import os")}
+    assert_frozen("tool_names", {"tools of MCP servers": names, "cached outputs": stand_in}, MODELS)
+
+
+def _schema(schema: dict[str, Any], path: str = "") -> Rows:
+    """Give a row for each argument; of its description only whether there is any."""
+    rows = {path or "(whole)": plain({name: schema[name] for name in sorted(schema) if name not in NESTED})}
+    for name, inner in schema.get("properties", {}).items():
+        rows |= _schema(inner, f"{path}.{name}".removeprefix("."))
+        rows[f"{path}.{name}".removeprefix(".")] += "" if "description" in inner else " without a description"
+    if "items" in schema:
+        rows |= _schema(schema["items"], f"{path}[]")
+    return rows
+
+
+class _Shelf:
+    """The tools of a cache, listed and never run."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools in their order."""
+        return cache_specs(DESCRIPTIONS)
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Refuse: nothing is called here."""
+        raise HelixError(f"{call.name} is not called here.")
+
+
+async def test_tools_that_are_served() -> None:
+    """What the MCP server says of itself and of its tools."""
+    async with Client(cache_server(_Shelf(), "proj", "1.0")) as client:
+        assert client.server_info is not None
+        server = {"name": client.server_info.name, "title": str(client.server_info.title)}
+        listed = (await client.list_tools()).tools
+    now: dict[str, Rows] = {"the server": {**server, "order": ", ".join(tool.name for tool in listed)}}
+    for tool in listed:
+        hints = tool.annotations.model_dump(exclude_none=True) if tool.annotations else {}
+        now[tool.name] = {"(title)": str(tool.title), "(hints)": plain(hints), **_schema(tool.input_schema)}
+    assert_frozen("served_tools", now, MODELS)

@@ -1,0 +1,187 @@
+"""What others rely on, as plain text by place, compared with golden files.
+
+A golden file contains only names that are visible outside: fields, tags, options, calls. It names no class,
+function or module of the product, so that these can be renamed freely.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+FOLDER = Path(__file__).parents[1] / "golden" / "interfaces"
+SWITCH = "HELIX_WRITE_GOLDEN"
+"""With 1 in this variable, the golden files are written before they are compared."""
+
+EVENT_PLACE, EVENT = ".event", "event of the log"
+"""Events are not followed where they stand in something else: their own golden file has their fields."""
+
+Rows = dict[str, str]
+"""What stands at each place, in words."""
+Frozen = Mapping[str, Mapping[str, str]]
+"""The rows of each part, by its name outside."""
+
+_PLAIN: Mapping[type[inspect.Type], str] = {
+    inspect.AnyType: "anything",
+    inspect.BoolType: "boolean",
+    inspect.BytesType: "bytes",
+    inspect.FloatType: "number",
+    inspect.IntType: "integer",
+    inspect.NoneType: "null",
+    inspect.RawType: "anything",
+    inspect.StrType: "text",
+}
+_LISTS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
+_BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
+
+
+def assert_frozen(name: str, now: Frozen, who: str) -> None:
+    """Fail with a readable difference from the golden file; `who` depends on what is in it."""
+    path = FOLDER / f"{name}.json"
+    if os.environ.get(SWITCH) == "1":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    then: Frozen = json.loads(path.read_text(encoding="utf-8"))
+    differences = list(_differences(then, now))
+    assert not differences, "\n".join(
+        [
+            f"{path.name} is not what it was:",
+            *differences,
+            f"{who} depend on this: keep the old spelling working (an alias, a second name that is read), "
+            f"then write the new state with {SWITCH}=1 and name the change in the changelog.",
+        ]
+    )
+
+
+def plain(value: object) -> str:
+    """Write a value as JSON."""
+    return msgspec.json.encode(value).decode()
+
+
+def _differences(then: Frozen, now: Frozen) -> Iterable[str]:
+    for part in [*then, *(name for name in now if name not in then)]:
+        old, new = then.get(part, {}), now.get(part, {})
+        if part not in now:
+            yield f"  gone     {part}"
+        elif part not in then:
+            yield f"  new      {part}"
+        for place in [*old, *(name for name in new if name not in old)]:
+            if place not in new:
+                yield f"  gone     {part} | {place}: {old[place]}"
+            elif place not in old:
+                yield f"  new      {part} | {place}: {new[place]}"
+            elif old[place] != new[place]:
+                yield f"  changed  {part} | {place}: {old[place]}  ->  {new[place]}"
+
+
+def fields_of_type(kind: Any) -> Rows:
+    """Describe a type as it is encoded: its fields at any depth, their types and defaults."""
+    rows: Rows = {}
+    whole = _describe(inspect.type_info(kind), "", rows, ())
+    return {"(whole)": whole, **rows}
+
+
+def _describe(info: inspect.Type, path: str, rows: Rows, outer: tuple[object, ...]) -> str:
+    """Say in words what a type is; what is inside of it goes to the rows."""
+
+    def inner(part: inspect.Type, place: str) -> str:
+        return _describe(part, path + place, rows, outer)
+
+    match info:
+        case inspect.Metadata(type=bare):
+            text = inner(bare, "")
+        case inspect.StructType() | inspect.DataclassType():
+            text = _struct(info, path, rows, outer)
+        case inspect.UnionType() if f".{path}".endswith(EVENT_PLACE):
+            text = EVENT
+        case inspect.UnionType(types=types):
+            text = " or ".join(sorted(inner(option, _mark(option)) for option in types))
+        case inspect.LiteralType() | inspect.EnumType():
+            text = _choice(info)
+        case inspect.DictType(key_type=key, value_type=value):
+            text = f"by {inner(key, '')}: {inner(value, '.*')}"
+        case inspect.TupleType(item_types=types):
+            items = [inner(item, f"[{position}]") for position, item in enumerate(types)]
+            text = f"list of exactly ({', '.join(items)})"
+        case _ if isinstance(info, _LISTS):
+            text = f"list of {inner(info.item_type, '[]')}"
+        case _:
+            text = _PLAIN[type(info)]
+    return text + _bounds(info)
+
+
+def _choice(info: inspect.LiteralType | inspect.EnumType) -> str:
+    if isinstance(info, inspect.LiteralType):
+        return "one of " + ", ".join(sorted(map(repr, info.values)))
+    members: list[enum.Enum] = list(info.cls)
+    return "one of " + ", ".join(sorted(repr(member.value) for member in members))
+
+
+def _mark(info: inspect.Type) -> str:
+    """Tell the structs of a union apart by their tags."""
+    return f"<{info.tag}>" if isinstance(info, inspect.StructType) and info.tag is not None else ""
+
+
+def _bounds(info: inspect.Type) -> str:
+    bounds = [(name, getattr(info, name, None)) for name in _BOUNDS]
+    return "".join(f" {name} {value}" for name, value in bounds if value is not None)
+
+
+def _struct(
+    info: inspect.StructType | inspect.DataclassType, path: str, rows: Rows, outer: tuple[object, ...]
+) -> str:
+    """Say what a struct is as a whole; each field is a row."""
+    if info.cls in outer:
+        return "the same again"
+    in_order = isinstance(info, inspect.StructType) and info.array_like
+    for position, field in enumerate(info.fields):
+        place = f"{path}.{position if in_order else field.encode_name}".removeprefix(".")
+        rows[place] = ""  # before what is inside of it
+        rows[place] = f"{_describe(field.type, place, rows, (*outer, info.cls))}; {_presence(field)}"
+    if isinstance(info, inspect.DataclassType):
+        return "object"
+    more = [
+        "list in this order" if in_order else "object",
+        *([f"tag {info.tag_field}={info.tag}"] if info.tag is not None else []),
+        *(["unknown fields are refused"] if info.forbid_unknown_fields else []),
+        *(["defaults are left out"] if info.cls.__struct_config__.omit_defaults else []),
+    ]
+    return ", ".join(more)
+
+
+def _presence(field: inspect.Field) -> str:
+    if field.required:
+        return "required"
+    default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    return f"default {plain(default)}"
+
+
+def shape(value: object) -> Rows:
+    """Describe a JSON document that was really printed: the kind of value at each place."""
+    kinds: dict[str, set[str]] = {}
+    _look(value, "", kinds)
+    return {place or "(whole)": " or ".join(sorted(names)) for place, names in kinds.items()}
+
+
+def _look(value: object, path: str, kinds: dict[str, set[str]]) -> None:
+    names = kinds.setdefault(path, set())
+    if f".{path}".endswith(EVENT_PLACE):
+        names.add(EVENT)
+    elif isinstance(value, dict):
+        names.add("object")
+        for name, inner in value.items():
+            _look(inner, f"{path}.{name}".removeprefix("."), kinds)
+    elif isinstance(value, list):
+        names.add("list")
+        for inner in value:
+            _look(inner, f"{path}[]", kinds)
+    else:
+        words = {str: "text", bool: "boolean", int: "number", float: "number", type(None): "null"}
+        names.add(words[type(value)])
