@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from helix_desktop.app.crash import LOG_FILE, STACKS_FILE
 from helix_desktop.app.last_run import LastRun
 from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
+from helix_desktop.app.mcp_secrets import McpSecrets
 from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.config.build import FILE as BUILD_FILE
 from helix_desktop.config.build import this_build
@@ -23,12 +25,14 @@ from helix_desktop.config.licences import LIST as TERMS_LIST
 from helix_desktop.config.moved import POINTER, read_pointer, write_pointer
 from helix_desktop.config.paths import APP_DIR_NAME, DataDir, resources_dir
 from helix_desktop.config.prompts import prompts
+from helix_desktop.config.secrets import Secrets
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState
 from helix_desktop.context.archive import SUFFIX
 from helix_desktop.context.content import SessionSummary, StoreTotals
 from helix_desktop.context.damage import Mending
 from helix_desktop.context.draft import Draft
+from helix_desktop.context.errors import HelixError
 from helix_desktop.context.event import Event, Recorded
 from helix_desktop.context.mcp_pasted import read_pasted
 from helix_desktop.context.policy import PROFILES, Policy, fields_of
@@ -173,6 +177,41 @@ def _places_of_store(folder: Path) -> list[Path]:
     return sorted(value for value in values if isinstance(value, Path) and value != folder)
 
 
+class _Keychain:
+    """A keychain in memory, as the library for keychains calls it."""
+
+    name = "Test"
+
+    def __init__(self) -> None:
+        self.items: dict[str, str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """Read an item."""
+        return self.items.get(f"{service} {username}")
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Write an item."""
+        self.items[f"{service} {username}"] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        """Remove an item."""
+        del self.items[f"{service} {username}"]
+
+
+async def test_items_of_the_keychain() -> None:
+    """Under which names keys of providers and secrets of MCP servers lie there."""
+    keychain = _Keychain()
+    secrets = Secrets({}, lambda: keychain)
+    await secrets.set("openai", "a key")
+    await McpSecrets(secrets, "WORKSPACE").keep(read_pasted("TOKEN=x uvx some-server")[0])
+    few = dict(keychain.items)
+    await secrets.set("long", "x" * 1_500)
+    head = json.loads(keychain.items[f"{SERVICE} {ITEM}"])
+    many = {"names": ", ".join(sorted(keychain.items)), "fields": ", ".join(sorted(head))}
+    secrets.close()
+    assert_frozen("keychain", {"few keys": few, "many keys": many}, "Keys that people entered")
+
+
 def test_rows_of_the_store() -> None:
     """The first bytes of each kind of row."""
     spans = {name: f"{first!r} to {end!r}" for name, (first, end) in LETTERS.items()}
@@ -217,7 +256,10 @@ def test_servers_that_people_paste() -> None:
 
 
 def _as_written(text: str) -> dict[str, str]:
-    drafts = read_pasted(text)
+    try:
+        drafts = read_pasted(text)
+    except HelixError:
+        return {"refused": "whole"}
     return {f"{number}.{name}": value for number, draft in enumerate(drafts) for name, value in _items(draft)}
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import inspect
+import io
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp import Client
 
 from helix_desktop.agent.delegate import delegate_spec
+from helix_desktop.app.cli import main
+from helix_desktop.app.exit_codes import TERMINATED
 from helix_desktop.app.fetching import WebFetcher, resolve
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context import errors
@@ -26,7 +34,8 @@ from helix_desktop.store.remote.wire import VERSION, far_frame, frame
 from helix_desktop.tools.box import describe
 from helix_desktop.tools.cache_box import cache_specs
 from helix_desktop.tools.grants import Grants
-from tests.support.outside import Rows, assert_frozen, fields_of_type, plain
+from tests.support.outside import Rows, assert_frozen, fields_of_type, plain, shape
+from tests.support.store_making import WORKSPACE
 from tests.support.tool_cache import make_toolbox
 
 DESCRIPTIONS = resources_dir() / "prompts" / "tools"
@@ -146,3 +155,32 @@ async def test_tools_that_are_served() -> None:
         hints = tool.annotations.model_dump(exclude_none=True) if tool.annotations else {}
         now[tool.name] = {"(title)": str(tool.title), "(hints)": plain(hints), **_schema(tool.input_schema)}
     assert_frozen("served_tools", now, MODELS)
+
+
+class _Reader(io.StringIO):
+    """A reader of standard output that ends the server after the first line."""
+
+    def flush(self) -> None:
+        """Cancel the server, as a signal does."""
+        with contextlib.suppress(RuntimeError):  # no loop runs any more
+            for task in asyncio.all_tasks():
+                task.cancel()
+
+
+@pytest.mark.expect_errors("CancelledError")  # the server's library logs how it ended
+def test_the_line_of_a_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line that programs read to reach the cache: with a token only when it is a new one."""
+    place = tmp_path / "data" / "workspaces" / WORKSPACE
+    place.mkdir(parents=True)
+    (tmp_path / "ws").mkdir()
+    text = f"path = {json.dumps(str(tmp_path / 'ws'))}\nname = 'ws'\n"
+    (place / "workspace.toml").write_text(text, encoding="utf-8")
+    now: dict[str, Rows] = {}
+    for name, token in (("with a new token", ""), ("with the token of a variable", "0123456789abcdef")):
+        monkeypatch.setenv("HELIX_MCP_TOKEN", token)
+        reader = _Reader()
+        monkeypatch.setattr(sys, "stdout", reader)
+        words = ["mcp", "--http", "--data-dir", str(tmp_path / "data"), "--workspace", str(tmp_path / "ws")]
+        assert main(words) == TERMINATED
+        now[name] = shape(json.loads(reader.getvalue()))
+    assert_frozen("served_line", now, "Programs that start the server")

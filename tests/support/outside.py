@@ -113,7 +113,7 @@ def _describe(info: inspect.Type, path: str, rows: Rows, outer: tuple[object, ..
         case _ if isinstance(info, _LISTS):
             text = f"list of {inner(info.item_type, '[]')}"
         case _:
-            text = _PLAIN[type(info)]
+            text = _PLAIN.get(type(info), "nothing that can be sent")
     return text + _bounds(info)
 
 
