@@ -23,6 +23,9 @@ SWITCH = "HELIX_WRITE_GOLDEN"
 EVENT_PLACE, EVENT = ".event", "event of the log"
 """Events are not followed where they stand in something else: their own golden file has their fields."""
 
+NOT_SENT = "nothing that can be sent"
+"""Stands for code where data belongs."""
+
 Rows = dict[str, str]
 """What stands at each place, in words."""
 Frozen = Mapping[str, Mapping[str, str]]
@@ -62,7 +65,7 @@ def assert_frozen(name: str, now: Frozen, who: str) -> None:
 
 def plain(value: object) -> str:
     """Write a value as JSON."""
-    return msgspec.json.encode(value).decode()
+    return msgspec.json.encode(value, enc_hook=lambda _: NOT_SENT).decode()
 
 
 def _differences(then: Frozen, now: Frozen) -> Iterable[str]:
@@ -113,7 +116,7 @@ def _describe(info: inspect.Type, path: str, rows: Rows, outer: tuple[object, ..
         case _ if isinstance(info, _LISTS):
             text = f"list of {inner(info.item_type, '[]')}"
         case _:
-            text = _PLAIN.get(type(info), "nothing that can be sent")
+            text = _PLAIN.get(type(info), NOT_SENT)
     return text + _bounds(info)
 
 
